@@ -48,12 +48,15 @@ class TestDocuments:
             (row(1, text=3), "the text is a number, not a string"),
             (row(1, id=None), "it has no id"),
             (row(1, id=""), "it has no id"),
-            (row(1, id=["x"]), "the id ['x'] is neither a string nor a whole number"),
-            (row(1, time="2026-13-01"), "the time '2026-13-01' is no date: month must be in 1..12"),
+            (row(1, id=["x"]), "the id ['x'] is neither a string nor an integer"),
+            (
+                row(1, time="2026-13-01"),
+                "the time '2026-13-01' is not a date: month must be in 1..12",
+            ),
             (row(1, topics={"a": 1}), "the topics are \"{'a': 1}\", neither a string nor a list"),
             (
                 row(1, text=None, counts={"rain": -1}),
-                "the count -1 of 'rain' is not a whole number from 0 to 2147483647",
+                "the count -1 of 'rain' is not an integer from 0 to 2147483647",
             ),
         ],
     )
@@ -127,8 +130,8 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("lines", "reason"),
         [
-            ([], "contains no documents; expected at least one"),
-            (["id,time,text"], "contains no documents; expected at least one"),
+            ([], "contains no documents; expected at least one document"),
+            (["id,time,text"], "contains no documents; expected at least one document"),
             (
                 ["id,time,words", "d1,2026-01-01,wind"],
                 "has the columns id, time, words (nearest: 'time'); expected a column 'text' or a column 'counts'",
@@ -173,7 +176,8 @@ class TestFiles:
 
     def test_nothing_that_can_be_read(self, tmp_path):
         with pytest.raises(
-            DataError, match=r"the first, a\.jsonl line 1: it has neither text nor counts"
+            DataError,
+            match=r"the first error is in a\.jsonl line 1: it has neither text nor counts",
         ):
             read(write(tmp_path / "a.jsonl", [{"id": "a"}, {"id": "b"}]))
 
@@ -238,7 +242,7 @@ class TestRun:
         assert cli.main(["run", str(stream)]) == 0
         told = capsys.readouterr()
         assert "2 documents more than in the last run; 119 in all" in told.out
-        assert "changed (late, edited or removed ones)" in told.err
+        assert "were added, edited or removed" in told.err
         assert "3 documents were set aside" in told.out
         rows = [row(n, text=f"rain storm{chr(97 + n % 26)} wind") for n in range(120)]
         write(stream / "a.jsonl", rows)
@@ -258,7 +262,7 @@ class TestInit:
         write(tmp_path / "docs" / "a.jsonl", [*rows, rows[3]])
         write(tmp_path / "docs" / "empty.jsonl", [])
         assert self.init(tmp_path, "--strict") == 1
-        assert "expected none (--strict)" in capsys.readouterr().err
+        assert "expected no unreadable document (--strict)" in capsys.readouterr().err
         assert self.init(tmp_path) == 0
         told = capsys.readouterr().out
         assert told.startswith("117 documents, ")
@@ -314,7 +318,7 @@ class TestInit:
         )
         assert self.init(tmp_path) == 1
         told = capsys.readouterr().err
-        assert "say --unquoted" in told and "options.quoted" not in told
+        assert "add --unquoted" in told and "options.quoted" not in told
         assert self.init(tmp_path, "--unquoted") == 0
         assert "quoted: false" in (tmp_path / "news" / "odl.yaml").read_text()
 

@@ -248,7 +248,7 @@ def test_parquet_asks_for_what_reads_it(tmp_path, monkeypatch):
 def test_two_parquet_columns_of_one_name_are_refused(tmp_path):
     pq.write_table(pa.table([["storm"], ["lima"]], names=["text", "text"]), tmp_path / "d.parquet")
     refused(
-        r"d\.parquet cannot be read as Parquet \(two columns have one name\)",
+        r"d\.parquet cannot be read as Parquet \(two columns have the same name\)",
         tmp_path / "d.parquet",
     )
 
@@ -288,15 +288,15 @@ def test_many_parquet_rows_come_in_order(tmp_path):
         ('{"id": "b", "text": null}', "neither text nor counts"),
         ('{"id": "b", "text": 5}', "the text is a number"),
         ('{"id": "b", "counts": [1, 2]}', "not {token: count}"),
-        ('{"id": "b", "counts": {"x": -1}}', "the count -1 of 'x' is not a whole number"),
-        ('{"id": "b", "counts": {"x": 0.5}}', "0.5 of 'x' is not a whole number"),
+        ('{"id": "b", "counts": {"x": -1}}', "the count -1 of 'x' is not an integer"),
+        ('{"id": "b", "counts": {"x": 0.5}}', "0.5 of 'x' is not an integer"),
         ('{"id": "b", "counts": {"x": true}}', "the count True"),
         ('{"id": "b", "counts": {"x": "1"}}', "the count '1'"),
-        ('{"id": "b", "counts": {"x": 2147483648}}', "not a whole number from 0 to 2147483647"),
+        ('{"id": "b", "counts": {"x": 2147483648}}', "not an integer from 0 to 2147483647"),
         ('{"id": "b", "counts": {"x": 2147483647, " x": 1}}', "add up to more than"),
         ('{"id": "b", "counts": {" ": 1}}', "the token ' ' is not a word"),
         ('{"id": "b", "counts": "{"}', "the counts are not JSON"),
-        ('{"id": "b", "text": "x", "time": "soon"}', "the time 'soon' is in no form that is known"),
+        ('{"id": "b", "text": "x", "time": "soon"}', "the time 'soon' is not in a known form"),
         ('{"id": "b", "text": "x", "topics": {"a": 1}}', "neither a string nor a list"),
         ('{"id": "b", "text": "x", "topics": [null]}', "the topic None is not a string"),
         (
@@ -382,7 +382,10 @@ def test_wrong_columns_name_what_is_there(tmp_path):
 
 def test_damaged_files(tmp_path, rng):
     refused("absent does not exist", tmp_path / "absent")
-    refused("is of another kind; expected files ending in .jsonl", lines(tmp_path / "d.doc", "x"))
+    refused(
+        "is not a file of documents; expected files ending in .jsonl",
+        lines(tmp_path / "d.doc", "x"),
+    )
     refused("has no files of documents", tmp_path)
     refused("no source was given")
     for name in ("e.jsonl", "e.csv", "e.parquet", "e.csv.gz"):

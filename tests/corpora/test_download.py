@@ -289,7 +289,7 @@ def test_unknown_sum_needs_a_whole_archive(server, tmp_path, content):
     server.behaviours = [send(content), send(PACKED)]
     lines, one = [], server.url + "/f.tar.gz"
     assert fetch(tmp_path, registry(f"{one} {one}", "unknown", "f.tar.gz"), lines) == PACKED
-    assert any("no complete gz file" in line for line in lines)
+    assert any("an incomplete gzip file" in line for line in lines)
 
 
 def test_file_that_is_only_on_mirrors(server, tmp_path):
@@ -344,7 +344,7 @@ def test_other_schemes_are_refused(server, tmp_path, address):
     with pytest.raises(DownloadError):
         fetch(tmp_path, registry(address))
     if "://" in address:
-        with pytest.raises(DownloadError, match="is not fetched"):
+        with pytest.raises(DownloadError, match="is not supported"):
             fetch(tmp_path, registry(), mirror=address)
 
 

@@ -306,7 +306,7 @@ def test_a_json_feed():
     ("content", "said"),
     [
         ("<html/>", "the root 'html'"), ("<rss><channel>\n<title>x", "f.xml line 2 is not XML"),
-        ("", "f.xml line 1 is not XML"), ("rain", "f.xml line 1 is not XML"), ('{"a": 1}', "f.xml is no JSON feed"),
+        ("", "f.xml line 1 is not XML"), ("rain", "f.xml line 1 is not XML"), ('{"a": 1}', "f.xml is not a JSON feed"),
     ],
 )  # fmt: skip
 def test_what_is_no_feed_is_refused(content, said):

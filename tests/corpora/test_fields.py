@@ -156,7 +156,7 @@ def test_dates(value, dates, expected):
         ("2026-01-05 10:00:00 IST", "the zone IST, which has several meanings or none"),
         ("Jan  5 10:00:00", "has no year"),
         ("2026-01-05 25:00", "the clock '25:00', which does not exist"),
-        ("2026-01-05T10:00[Europe/Atlantis]", "not known"),
+        ("2026-01-05T10:00[Europe/Atlantis]", "unknown zone"),
         ("am Montag", "--time-format"),
     ],
 )
@@ -243,10 +243,10 @@ def test_a_date_of_two_readings_needs_the_option(value):
     ("value", "text"),
     [
         ("x", "the vector is not JSON"),
-        ([], "no list of numbers"),
-        ([1, None], "no list of numbers"),
-        ([True, 2], "no list of numbers"),
-        ([1, 2], "has 2 numbers, earlier ones 3"),
+        ([], "not a list of numbers"),
+        ([1, None], "not a list of numbers"),
+        ([True, 2], "not a list of numbers"),
+        ([1, 2], "has 2 numbers, earlier vectors 3"),
         ([1, 2, 1e60], "not finite"),
     ],
 )

@@ -172,7 +172,7 @@ def test_a_date_of_two_readings_names_the_option(tmp_path):
     )
     assert read(path, dates="month-first").times.tolist() == [day("2026-03-04")]
     refused(
-        "no date that is day-first",
+        "not a date that is day-first",
         put(tmp_path / "d.csv", "text,time\nstorm,03/14/2026\n"),
         dates="day-first",
     )

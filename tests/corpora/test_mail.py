@@ -82,7 +82,7 @@ def test_mail_is_taken_apart(tmp_path):
     assert found.times.tolist() == days  # the second of its "From " line
     words = [{found.vocabulary[column] for column in found.counts[[row]].indices} for row in (0, 1)]
     assert words == [{"grüße", "hier", "schön", "wetter"}, {"later", "ohne"}]
-    assert str(found.repeats) == "1 row left out whose id came before with other content"
+    assert str(found.repeats) == "1 row left out whose id occurred before with other content"
 
 
 @pytest.mark.parametrize(

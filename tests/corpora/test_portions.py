@@ -187,7 +187,7 @@ class TestJoining:
             assert found.aside[0] == (
                 "b.jsonl",
                 "document d4",
-                "the vector has 2 numbers, earlier ones 3",
+                "the vector has 2 numbers, earlier vectors 3",
             )
         portions.join(tmp_path / "part.h5", shares[:2], sources, options)
         whole = portions.join(tmp_path / "part.h5", shares, sources, options)

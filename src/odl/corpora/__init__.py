@@ -84,8 +84,8 @@ def read(
     if not len(documents):
         raise DataError(
             f"{', '.join(paths) or name} contains no document",
-            "at least one",
-            "correct the source, or fetch it again",
+            "at least one document",
+            "correct the source, or download it again",
         )
     return documents
 

@@ -78,7 +78,7 @@ def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Seque
     if len(sources) != len(files):
         raise DataError(
             f"{len(sources)} source files for {reader}",
-            (f"{len(files)}: " + ", ".join(files)) if files else "none",
+            (f"{len(files)}: " + ", ".join(files)) if files else "no source files",
             "correct the list of sources",
         )
     for source in sources:
@@ -207,7 +207,7 @@ def lines(file, path):
             raise DataError(
                 f"{path} line {number} has {MAX_LINE} characters or more",
                 "shorter lines",
-                "look for a missing line break",
+                "check for a missing line break",
             )
         yield line
 
@@ -221,7 +221,7 @@ def table(file, path, columns):
     for number, fields in enumerate(rows, start=2):
         if len(fields) != len(columns):
             raise DataError(
-                f"{path} line {number} has {len(fields)} fields", f"{len(columns)}", FETCH
+                f"{path} line {number} has {len(fields)} fields", f"{len(columns)} fields", FETCH
             )
         yield fields
 
@@ -261,7 +261,7 @@ def tar_members(path, wanted=None):
             for member in archive:
                 if member.isfile() and (wanted is None or wanted(member.name.rpartition("/")[2])):
                     if member.issparse():
-                        raise ValueError(f"{member.name} is stored without its zeros")
+                        raise ValueError(f"{member.name} is a sparse file")
                     if member.size > MAX_MEMBER_BYTES:
                         raise ValueError(f"{member.name} has more than {MAX_MEMBER_BYTES} bytes")
                     yield member.name, archive.extractfile(member).read()

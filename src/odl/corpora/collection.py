@@ -127,10 +127,10 @@ def read(sources, options):
           excerpts (default 0).
         - ``vectors``: encoder of the cleaned texts (see `odl.text.encoder`; default null).
         - ``forgotten``: digests of ids that are not read (see `forgotten_as`).
-        - ``changed``: use of a row whose id occurred before with other content. ``keep`` omits it
-          (default); ``new`` makes it a document whose id ends in a digest of its content.
+        - ``changed``: use of a row whose id occurred before with other content. ``keep`` omits the
+          row (default); ``new`` makes it a document whose id ends in a digest of its content.
         - ``strict``: whether a document or file that cannot be read raises an error (default true;
-          false in an odl.yaml). Otherwise it is set aside.
+          false in an odl.yaml) instead of being set aside.
         - ``needs_time``: whether a document must have a time (default false; true in an odl.yaml
           with batches by period).
 
@@ -148,7 +148,7 @@ def read(sources, options):
     ConfigError
         If an option is wrong.
     DataError
-        If ``strict`` is true and a file or row is wrong; the message names both.
+        If ``strict`` is true and a row is wrong; the message names the file and the row.
     """
     form, collection = form_of(options), Collection(options)
     for name, path in find_files(sources, form.kind):
@@ -233,11 +233,11 @@ def documents_in(name, path, form, columns, strict=True):
 
     Parameters
     ----------
-    name, path
-        Name in the corpus, and path, of the file.
+    name, path : str
+        Name of the file in the corpus, and its path.
     form : odl.corpora.formats.Form
     columns : dict
-        Result of `columns_of`.
+        Columns of each role, as returned by `columns_of`.
     strict : bool
         Whether a document that cannot be read raises an error. Otherwise its row is an
         `Unreadable`. An `Unreadable` may also concern the entire file (location ""), the end of the
@@ -411,11 +411,12 @@ class Parser:
             raise ValueError(WITHOUT_TIME)
         topics = fields.parse_topics(row.get("topics"), self.separator)
         if not fields.missing(row.get("counts")):
-            return Values(time, topics, fields.parse_counts(row["counts"]), None)
+            counts = fields.parse_counts(row["counts"])
+            return Values(time, topics, counts=counts, text=None)
         if row.get("text") is None or row["text"] != row["text"]:  # None or NaN
             reason = f"it has neither {' nor '.join(self.names)} nor counts"
             raise ValueError(Unreadable(reason, OTHER_COLUMNS))
-        return Values(time, topics, None, fields.parse_text(row["text"]))
+        return Values(time, topics, counts=None, text=fields.parse_text(row["text"]))
 
 
 def check_id(row, with_ids, kind=None):
@@ -504,7 +505,7 @@ OPTIONAL_FIELDS = {"url": "urls", "author": "authors", "source": "sources", "fac
 
 
 class Collection:
-    """The documents read so far, with the parts that the options ask for.
+    """Collector of documents, with the parts that the options select.
 
     Parameters
     ----------
@@ -518,7 +519,7 @@ class Collection:
     cleaner : Cleaning
         Numbers of characters removed from the documents.
     meaning, shingler, splitter : Encoder, Shingler and Splitter, or None
-        Vectors, shingles and passages of the documents, if the options ask for them.
+        Vectors, shingles and passages of the documents, if the options select them.
     n_dimensions : int or None
         Length of the vectors.
     """
@@ -578,7 +579,7 @@ class Collection:
                 self.aside.append(setaside.aside(name, location, error))
 
     def add_row(self, name, location, row, with_ids, kind=None):
-        """Add one document. A wrong field raises ValueError before anything is changed.
+        """Add one document. A wrong field raises ValueError before the collection is changed.
 
         Parameters
         ----------
@@ -624,14 +625,14 @@ class Collection:
             title = subject_of(row.get("text"))
         title = text if fields.missing(title) else without_ansi(str(title))
         return text, ParsedRow(
-            identity,
-            content,
-            values.time,
-            n_words,
-            values.topics,
-            counts,
-            passages,
-            removed,
+            identity=identity,
+            content=content,
+            time=values.time,
+            n_words=n_words,
+            topics=values.topics,
+            counts=counts,
+            passages=passages,
+            removed=removed,
             title=one_line(clean(title)),
             url=fields.parse_url(row.get("url")),
             author=fields.parse_author(row.get("author")),
@@ -785,8 +786,8 @@ def check_held(documents, options, n_terms):
         file, place, reason = documents.aside[0]
         location = f"{file} {place}" if place else file
         raise DataError(
-            f"no document can be read; the first, {location}: {reason}",
-            "documents that can be read",
+            f"no document can be read; the first error is in {location}: {reason}",
+            "at least one readable document",
             "correct the files, or the options of the reader",
         )
     n_dropped = len(documents.dropped.ids) if documents.dropped else 0
@@ -794,8 +795,8 @@ def check_held(documents, options, n_terms):
         n_all, min_words = len(documents) + n_dropped, options["min_words"]
         raise DataError(
             f"all {n_all} documents have fewer than {min_words} words",
-            "longer documents",
-            "lower min_words or clean less",
+            f"documents with at least {min_words} words",
+            "lower min_words, or remove entries from the option clean",
         )
     if not n_terms:
         raise DataError(
@@ -839,8 +840,9 @@ def check_columns_seen(path, seen, columns):
             continue
         is_similar = any(str(other).strip().lower() == name.lower() for other in seen)
         if is_similar or name != DEFAULT_COLUMNS.get(role):
+            hint = nearest(name, seen)  # such as " (nearest: 'Text')", or ""
             raise DataError(
-                f"{path} has the columns {_join_names(seen)}{nearest(name, seen)}",
+                f"{path} has the columns {_join_names(seen)}{hint}",
                 f"a column {name!r}",
                 f"rename it, or set columns.{role}",
             )

@@ -187,7 +187,7 @@ def _failure(folder_file, output, row, answers):
         "set ODL_MIRROR (or mirror: in the configuration) to a folder or address "
         f"that contains {folder_file}, or place the file at {os.fspath(output)} yourself"
     )
-    return DownloadError(fault, "a source with the right file", todo)
+    return DownloadError(fault, "a source that contains this file", todo)
 
 
 def _check(part, accepted, any_sum):
@@ -205,7 +205,7 @@ def _check(part, accepted, any_sum):
             while file.read(READ_BYTES):
                 pass
     except (OSError, EOFError, zlib.error) as error:
-        raise SourceRefused(f"no complete gz file ({error})") from error
+        raise SourceRefused(f"an incomplete gzip file ({error})") from error
 
 
 def _build(row, part, fetching):
@@ -280,7 +280,7 @@ class Fetching:
         if scheme == "file":
             return open(urllib.request.url2pathname(urllib.parse.urlsplit(source).path), "rb")
         if scheme not in ("http", "https"):
-            raise SourceRefused(f"{scheme} is not fetched")
+            raise SourceRefused(f"the scheme {scheme} is not supported")
         request = urllib.request.Request(
             source, headers={"Accept-Encoding": "identity", "User-Agent": "odl"}
         )

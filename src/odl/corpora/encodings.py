@@ -113,9 +113,10 @@ UTF8 = Encoding()
 
 @lru_cache(maxsize=256)
 def codecs_of(label: str) -> list[str]:
-    """Return Python's codecs for the stated name of an encoding, as browsers interpret it.
+    """Return the names of the Python codecs to try for an encoding label.
 
-    The list is empty for unknown names, and for ASCII, which is often stated wrongly.
+    Labels are interpreted as browsers do. The list is empty for unknown labels, and for ASCII,
+    because files labelled ASCII often have another encoding.
 
     Examples
     --------
@@ -288,12 +289,13 @@ def _iso2022_to_cp932(data):
 
 
 def _cp932_pair(row, cell):
-    """Return the two bytes in cp932 of a character with these two bytes in ISO-2022-JP.
+    """Return the two bytes in cp932 of a character with the bytes `row` and `cell` in ISO-2022-JP.
 
     The first byte in cp932 stands for two rows of 94 characters in ISO-2022-JP. It is never 0xA0 to
     0xDF (katakana), and the second byte is never 0x7F. Bytes that are no character become U+FFFD
     when they are decoded.
     """
+    # The usual conversion from JIS X 0208 to Shift JIS.
     lead = (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0)
     trail = cell + 0x7E
     if row % 2 == 1:
@@ -319,8 +321,8 @@ def check_encoding(value):
     if not 1 <= len(names) <= 2:
         raise ConfigError(
             f"encoding is {value!r}",
-            "a name such as utf-8, or a list of two",
-            "write one name, or two in brackets",
+            "a name such as utf-8, or a list of two names",
+            "write one name, or two names in brackets",
         )
     for name in names:
         try:
@@ -332,7 +334,7 @@ def check_encoding(value):
             raise ConfigError(
                 f"encoding is {name!r}",
                 "a name such as utf-8, cp1252, utf-16 or latin-1, "
-                "two only if ASCII is ASCII in both",
+                "in a list of two only encodings that extend ASCII",
                 "name another encoding, or convert the files to UTF-8",
             )
     return Encoding(*names)
@@ -392,7 +394,9 @@ def wide_name(head, path):
     for magic, file_type in FOREIGN_HEADS.items():
         if head.startswith(magic):
             raise DataError(
-                f"{path} begins like {file_type}", "text", "convert it, or name the files to read"
+                f"{path} begins like {file_type}",
+                "a text file",
+                "convert it, or name the files to read",
             )
     name = encoding_of_mark(head)
     if name is not None or _is_text(head):
@@ -400,12 +404,12 @@ def wide_name(head, path):
     if len({*head} & CONTROL_BYTES) > MAX_CONTROL_BYTES:
         raise DataError(
             f"{path} contains NUL bytes and control characters, like an image or a compressed file",
-            "text",
+            "a text file",
             "convert it, or name the files to read",
         )
     raise DataError(
         f"{path} contains zeros, like UTF-16 without a byte order mark",
-        "text",
+        "a text file",
         "convert it, or set the option encoding to utf-16-le or utf-16-be",
     )
 
@@ -454,8 +458,8 @@ class _Recoded(io.RawIOBase):
             except UnicodeError as error:
                 reason = getattr(error, "reason", error)
                 raise DataError(
-                    f"{self.path} is not {self.name.upper()} throughout ({reason})",
-                    "a complete file",
+                    f"{self.path} is not valid {self.name.upper()} ({reason})",
+                    f"a complete file in {self.name.upper()}",
                     "create it again, or convert it to UTF-8",
                 ) from error
             if not block:

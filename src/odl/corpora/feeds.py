@@ -122,7 +122,7 @@ def feed_rows(file, path, encoding=UTF8):
     path : path-like
         For messages.
     encoding : odl.corpora.encodings.Encoding
-        Encoding of a feed that states none and is not UTF-8.
+        Encoding of a feed that declares no encoding and is not UTF-8.
 
     Raises
     ------
@@ -184,8 +184,8 @@ def _encoding_of(file, head, encoding):
     """Determine the encoding of a feed; return (encoding, Python's error handler for it).
 
     A byte order mark, or a zero byte at the start of UTF-16, decides. Since many feeds declare a
-    wrong encoding, UTF-8 and the declared encoding are tried on the entire file. The first that
-    fits is used or, if none fits, the declared one.
+    wrong encoding, UTF-8 and the declared encoding are tried on the entire file. The first encoding
+    that fits is used; if none fits, the declared encoding.
 
     A feed that declares no encoding, or UTF-8, is read as UTF-8. Bytes that do not fit are decoded
     by the encoding in the options, by default `FALLBACK`.
@@ -327,7 +327,7 @@ class _ItemParser:
 
         In `name`, expat has joined the namespace and the name by a space. The vocabulary is "" for
         elements of RSS and Atom and for elements in the item's own namespace. For other known
-        namespaces it is the value in `VOCABULARIES`, for unknown ones the namespace.
+        namespaces it is the value in `VOCABULARIES`, for unknown namespaces the namespace itself.
         """
         uri, _, bare = name.rpartition(" ")
         without_scheme = uri.partition("://")[2] or uri
@@ -584,7 +584,7 @@ def _json_rows(blocks, path):
         items = list(json.loads(b"".join(blocks))["items"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(
-            f"{path} is no JSON feed ({error})", "a feed: RSS, Atom or JSON Feed", "remove it"
+            f"{path} is not a JSON feed ({error})", "a feed: RSS, Atom or JSON Feed", "remove it"
         ) from error
     for item in items:
         item = item if isinstance(item, dict) else {}

@@ -38,7 +38,7 @@ BROKEN_LINE = re.compile(
 def parse_id(value):
     """Return an id on one line."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ValueError(f"the id {value!r} is neither a string nor a whole number")
+        raise ValueError(f"the id {value!r} is neither a string nor an integer")
     identity = " ".join(clean(str(value)).split())
     if not identity:
         raise ValueError("the id is empty")
@@ -131,9 +131,9 @@ def parse_vector(value, length=None):
     if not is_list or any(
         isinstance(number, bool) or not isinstance(number, int | float) for number in value
     ):
-        raise ValueError("the vector is no list of numbers")
+        raise ValueError("the vector is not a list of numbers")
     if length is not None and len(value) != length:
-        raise ValueError(f"the vector has {len(value)} numbers, earlier ones {length}")
+        raise ValueError(f"the vector has {len(value)} numbers, earlier vectors {length}")
     with np.errstate(over="ignore"):
         numbers = np.array(value, dtype=np.float64).astype("<f4")
     if not np.isfinite(numbers).all():
@@ -166,7 +166,7 @@ def parse_counts(value):
         is_number = isinstance(count, int | float) and not isinstance(count, bool)
         if not is_number or not 0 <= count <= LARGEST_COUNT or count != int(count):
             raise ValueError(
-                f"the count {count!r} of {token!r} is not a whole number from 0 to {LARGEST_COUNT}"
+                f"the count {count!r} of {token!r} is not an integer from 0 to {LARGEST_COUNT}"
             )
         word = "_".join(clean(token).split())
         counts[word] = counts.get(word, 0) + int(count)

@@ -82,16 +82,16 @@ def rows(path, form=Form(), name=None):
     """Yield (location, row) for each row of a file.
 
     The location is "line 3", "row 3", "message 3" or "item 3", for example. The row maps columns to
-    values; if it cannot be read, it is an `odl.corpora.checks.Unreadable`. One row is in memory at
-    a time, of Parquet `PARQUET_BATCH` rows.
+    values. A row that cannot be read is an `odl.corpora.checks.Unreadable`. One row is in memory at
+    a time, or `PARQUET_BATCH` rows of a Parquet file.
 
     Parameters
     ----------
     path : path-like
     form : Form
     name : str, optional
-        Name of the file in the corpus, from which the id of a text file is made. By default, the
-        base name of the path.
+        Name of the file in the corpus, which becomes the id of a text file. By default, the base
+        name of the path.
 
     Raises
     ------
@@ -111,7 +111,9 @@ def rows(path, form=Form(), name=None):
             f"{path} cannot be read ({reason})", "a complete, readable file", "create it again"
         ) from error
     if empty:
-        raise DataError(f"{path} contains no documents", "at least one", "fill or remove it")
+        raise DataError(
+            f"{path} contains no documents", "at least one document", "add documents, or remove it"
+        )
 
 
 def all_rows(path, form):
@@ -164,8 +166,8 @@ def _number_lines(file, encoding):
         number += 1
         if len(data) == MAX_LINE and not data.endswith(b"\n"):
             while (more := file.readline(MAX_LINE)) and not more.endswith(b"\n"):
-                pass
-            reason = f"the line has more than {MAX_LINE >> 20} MiB; look for a missing line break"
+                pass  # skip the remaining parts of this line
+            reason = f"the line has more than {MAX_LINE >> 20} MiB; check for a missing line break"
             yield number, Unreadable(reason)
             continue
         try:
@@ -311,7 +313,7 @@ def _row_of(record, header, encoding, place):
     if len(record) != len(header):
         n_fields = f"{len(record)} field{'s' * (len(record) > 1)}"
         if todo := delimiter_of(header):
-            raise DataError(f"{place} has {n_fields}", f"{len(header)} as in the header", todo)
+            raise DataError(f"{place} has {n_fields}", f"{len(header)}, as in the header", todo)
         is_blank = not any(field.strip() for field in record)
         return None if is_blank else Unreadable(f"it has {n_fields}, the header {len(header)}")
     for field in record:
@@ -337,7 +339,7 @@ def _parquet_rows(path):
         with pq.ParquetFile(path, memory_map=False) as file:
             names = file.schema_arrow.names
             if len(set(names)) < len(names):
-                raise ValueError("two columns have one name")
+                raise ValueError("two columns have the same name")
             batches = file.iter_batches(batch_size=PARQUET_BATCH, use_threads=False)
             rows = (zip(*map(_values, batch.columns), strict=True) for batch in batches)
             for number, values in enumerate(chain.from_iterable(rows), start=1):
@@ -346,7 +348,7 @@ def _parquet_rows(path):
         raise DataError(
             f"{path} cannot be read as Parquet ({' '.join(str(error).split())})",
             "a complete Parquet file",
-            "write it again",
+            "create it again",
         ) from error
 
 
@@ -386,9 +388,9 @@ def beginning_of(head, path, delimiter=None):
 def records_above(head, sign):
     """Return the number of records above the header of a table, such as the title of a report.
 
-    They have fewer fields than the header. The header has as many fields as most records below it,
-    and no digits. One column must have digits in at least the share `MIN_FITTING_SHARE` of these
-    records. Without such a header, the result is 0.
+    Such records have fewer fields than the header. The header has as many fields as most records
+    below it, and no digits. One column must have digits in at least the share `MIN_FITTING_SHARE`
+    of the records below the header. If the table has no such header, the result is 0.
 
     Parameters
     ----------
@@ -534,7 +536,10 @@ def delimiter_of(columns):
 
 
 def _header(path, fields):
-    """Return distinct column names: a second "Labels" becomes "Labels.2"."""
+    """Return the fields of a header as distinct column names: a second "Labels" becomes "Labels.2".
+
+    DataError is raised if a column in `UNIQUE_COLUMNS` is repeated. `path` is for the message.
+    """
     for name in fields:
         if name in UNIQUE_COLUMNS and fields.count(name) > 1:
             raise DataError(
@@ -578,7 +583,9 @@ def _text_row(file, path, name, encoding, times=None):
     """
     data = file.read(MAX_LINE + 1)
     if len(data) > MAX_LINE:
-        raise DataError(f"{path} is longer than {MAX_LINE >> 20} MiB", "a text", "split it")
+        raise DataError(
+            f"{path} is larger than {MAX_LINE >> 20} MiB", "a smaller text file", "split it"
+        )
     text = encoding.text(data, first=True)
     front_matter = {}
     if match := FRONT_MATTER.match(text):

@@ -117,7 +117,7 @@ class _OpenLines:
         """Parse the lines if they are complete; remove them and return their objects, else [].
 
         The lines are complete if brackets are closed, or if no further line can make them JSON. To
-        detect the latter soon, they are also parsed whenever their number has doubled.
+        detect lines that cannot become JSON, they are parsed whenever their number has doubled.
 
         Parameters
         ----------
@@ -241,9 +241,9 @@ def _table_in(row):
 def _list_in(row, depth=1):
     """Return the list of documents that an object contains, or None.
 
-    This is its only list of objects or, if it has several, the only one whose objects contain
-    sentences. If it has none, nested objects are searched. The result is None for an object with a
-    long text, which is itself a document.
+    If the object has several lists of objects, the result is the only list whose objects contain
+    sentences. If it has no list of objects, nested objects are searched. The result is None for an
+    object with a long text, which is itself a document.
 
     Parameters
     ----------

@@ -79,9 +79,9 @@ def join_split_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
     """Yield (number, line) after joining the lines that a container runtime has split.
 
     A joined line has the number of its first part. containerd and CRI-O mark the parts. Docker does
-    not, but ends the text of a complete line with a line break. A text of Docker without a line
-    break is a part if it has the length at which Docker splits, or if an earlier text had a line
-    break. Without the latter, another program may have written the file.
+    not mark them, but ends the text of a complete line with a line break. A text of Docker without
+    a line break is a part if it has the length at which Docker splits, or if an earlier text had a
+    line break. If no text has a line break, another program may have written the file.
 
     Parameters
     ----------

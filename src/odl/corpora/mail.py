@@ -81,7 +81,7 @@ def mail_rows(file, path, encoding):
     - ``text``: the subject and the parts that a mail program shows, of several alternatives the
       plain text; attachments only if there is no other text
     - ``time``: the first valid date in the headers `DATE_HEADERS` or in the From line, else the
-      text of the first of them, else None
+      text of the first of these that the message has, else None
     - ``title``: the subject
     - ``id``, ``author``: if the message has them
     - ``replaced``: number of characters that could not be decoded, if there are any
@@ -94,7 +94,7 @@ def mail_rows(file, path, encoding):
     path : path-like
         For error messages.
     encoding : odl.corpora.encodings.Encoding
-        Encoding of parts and headers that state none or an unknown one.
+        Encoding of parts and headers that state no known encoding.
     """
     for number, (envelope, data) in enumerate(_messages(file, path), start=1):
         try:
@@ -141,10 +141,11 @@ def _between_marks(lines):
 def _split_mbox(first, lines):
     """Yield (From line, message) for each message in an mbox, or for the only message in a file.
 
-    A message ends before the From line of another one (`_begins`). Within the Content-Length that a
-    message states, such a line is text.
+    A message ends before the next From line (`_begins`). Within the Content-Length that a message
+    states, such a line is text.
     """
-    is_mbox, is_after_blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
+    is_mbox = contents.ENVELOPE.match(first) and first.startswith(b"From")
+    is_after_blank = True
     message = _MboxMessage(b"")
     for line, following in pairwise(chain([first], lines, [b""])):
         if line.startswith(b"From") and _begins(line, following, is_after_blank, is_mbox):
@@ -215,7 +216,8 @@ class _MboxMessage:
     def split(self):
         """Yield (From line, message), for several messages if the Content-Length was wrong."""
         has_stated_size = 0 <= self.size - self.stated_size <= 2  # one line break more is usual
-        envelope, starts = self.envelope, [] if has_stated_size else self.inner_starts
+        envelope = self.envelope
+        starts = [] if has_stated_size else self.inner_starts
         for start, end in pairwise([0, *starts, len(self.lines)]):
             if start:
                 envelope, start = self.lines[start], start + 1
@@ -312,9 +314,9 @@ def _texts(part, encoding):
 def _alternative(parts):
     """Return the texts of one of several alternative parts.
 
-    This is the plain part, or the last HTML part if there is no plain one. A short plain part with
-    the word HTML or browser may only refer to the HTML part. Then the HTML part is used if it has
-    more than twice as many words.
+    This is the plain part, or the last HTML part if no part is plain. A short plain part with the
+    word HTML or browser may only refer to the HTML part. In this case, the HTML part is used if it
+    has more than twice as many words.
     """
     plain_texts, html_texts = None, []
     for texts in parts:

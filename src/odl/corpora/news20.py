@@ -44,7 +44,8 @@ KNOWN_CONTENT = {
 }
 N_POSTS = 19997  # number of posts in the original collection
 POST_MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
-# Post -> date. Its header has the zone +3000, but its site is near Moscow, where the zone is +0300.
+# Post -> corrected date. The Date header of this post has the zone +3000, but the site of the post
+# is near Moscow, where the zone is +0300.
 CORRECTED_DATES = {"sci.med/58983": "1993-04-19T13:15:19Z"}
 POST_PATH = re.compile(r"([^/]+)/(\d{1,9})$")
 # Dates with a larger time zone offset are ignored. The largest offsets are +1700 and +3000.

@@ -148,8 +148,8 @@ def _read_share(path, register, accounts, strict):
     accounts : list of Account
         Accounts of the earlier shares.
     strict : bool
-        If false, all documents are set aside if their vectors have another length than earlier
-        ones.
+        If false, the documents of the share are set aside if their vectors have another length
+        than the vectors in earlier shares. If true, the caller raises an error.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def _read_share(path, register, accounts, strict):
         expected = next((one.dimensions for one in accounts if one.dimensions), length)
         part = _read_new_documents(file, register)
         if length not in (0, expected) and not strict:
-            reason = f"the vector has {length} numbers, earlier ones {expected}"
+            reason = f"the vector has {length} numbers, earlier vectors {expected}"
             part = _set_aside(*part, reason)
         after, documents = register.repeats(), part[0]
         return part, docs.Account(

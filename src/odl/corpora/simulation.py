@@ -33,7 +33,7 @@ TOPICS_BY_KIND = {  # kind -> number of topics
 }
 LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # vocabulary size of the language, and of one topic
 FREQUENT_TERMS = 100  # most frequent words of the language, which are never words of a topic
-DAY_MS, START_MS = 86_400_000, 946_684_800_000  # milliseconds of a day, and from 1970 to 2000-01-01
+DAY_MS, START_MS = 86_400_000, 946_684_800_000  # milliseconds in a day, and from 1970 to 2000-01-01
 
 
 def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
@@ -54,19 +54,19 @@ def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
     -------
     Documents
         In the order of days, with ids such as ``sim-000001``. The terms are ``w00001``, ``w00002``,
-        ..., from the most to the least frequent one in the language. Topics are named by their
+        ..., from the most to the least frequent word of the language. Topics are named by their
         kind:
 
         - ``steady-01`` occurs every day.
         - ``entering-01`` occurs from a random day on, the second at the earliest.
         - ``returning-01`` occurs on the first day, is absent for a third of the days, and returns.
-          It is not new when it returns.
+          The topic is not novel when it returns.
         - ``drifting-01`` occurs every day. From day to day, an equal number of its words is
-          replaced, until all are. It is not new.
+          replaced, until all are. The topic is not novel.
         - ``splitting-01`` occurs up to a random day. Then the topics ``splitting-01-a`` and
-          ``splitting-01-b`` replace it, each with half of its words and as many new ones. Their
-          second topic is ``splitting-01``: they are new by the dominant topic, but known by all
-          topics.
+          ``splitting-01-b`` replace it, each with half of its words and as many new words. The
+          second topic of their documents is ``splitting-01``: the documents are novel by the
+          dominant topic, but known by all topics.
 
     Examples
     --------

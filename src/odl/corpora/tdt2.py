@@ -15,7 +15,7 @@ FILES = ("TDT2_with_time.mat",)
 OPTIONS = {"min_documents": {"type": "integer", "minimum": 0}}
 
 SHA256 = "077a9f839f7a56efe797c54de7a351f2a46e69161387aef76526aafe7d872576"
-DAY_MS = 86_400_000  # milliseconds of a day
+DAY_MS = 86_400_000  # milliseconds in a day
 
 
 def read(sources, options):

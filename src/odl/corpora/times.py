@@ -242,7 +242,7 @@ def _from_digits(text):
             return datetime(*parts, thousandths * 1000)
     except ValueError as error:
         if len(digits) < 12:
-            raise ValueError(f"the time {text!r} is no year and no day YYYYMMDD") from error
+            raise ValueError(f"the time {text!r} is neither a year nor a day YYYYMMDD") from error
     integer_part, _, fraction = digits.partition(".")
     number = int(integer_part)
     if SPREADSHEET_DAYS[0] <= number < SPREADSHEET_DAYS[1] and not digits.startswith("-"):
@@ -282,7 +282,7 @@ def _from_text(text, dates):
         if str(error).startswith("the time"):
             raise
         order = f" that is {dates}: correct it, or the option dates" if dates else f": {error}"
-        raise ValueError(f"the time {text!r} is no date{order}") from error
+        raise ValueError(f"the time {text!r} is not a date{order}") from error
 
 
 def _from_mail(day, month, year, hour, minute, second, hours, minutes):
@@ -364,7 +364,7 @@ def _region(text, name):
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError) as error:
-        raise ValueError(f"the time {text!r} has the zone {name}, which is not known") from error
+        raise ValueError(f"the time {text!r} has the unknown zone {name}") from error
 
 
 def _zone(text, minutes):
@@ -433,7 +433,7 @@ def _day_of(text, day, dates):
     month = _month(words[0]) if len(words) == 1 else None
     if month is None or not re.fullmatch(r"[\w\s,./'-]*", day) or not 1 <= len(numbers) <= 2:
         raise ValueError(
-            f"the time {text!r} is in no form that is known, such as 1998-04-06T12:30:00Z; "
+            f"the time {text!r} is not in a known form, such as 1998-04-06T12:30:00Z; "
             f"{TIME_FORMAT_ADVICE}"
         )
     if len(numbers[0]) == 4:

@@ -110,11 +110,11 @@ def test_what_cannot_be_ordered_is_refused():
         batching.order(["a", "b", "c"], np.array([1, NO_TIME, 3]), 0)
     with pytest.raises(DataError, match="make 1 batch"):
         cut(20)
-    with pytest.raises(DataError, match="documents without times"):
+    with pytest.raises(DataError, match="documents have no times"):
         batching.split(make(30)._replace(times=np.full(30, NO_TIME)), stream(by="period"))
     for wrong, match in (
         ({"held_back": 1.5}, "held_back"),
-        ({"first": 3, "last": 2}, "first not after last"),
+        ({"first": 3, "last": 2}, "a first batch that is not after the last"),
     ):
         with pytest.raises(ParameterError, match=match):
             TopicEntry(**wrong)
@@ -145,7 +145,7 @@ def test_the_index_before_says_which_batches_changed(tmp_path, capsys):
     for rows, said in (
         (range(90), ""),
         (range(100), ""),
-        ([*range(30), *range(31, 100)], "batch 2 changed"),
+        ([*range(30), *range(31, 100)], "batch 2 were"),
     ):
         documents.write(names[0], held.select(np.array(rows)))
         batching.index(*names, seed=0, **how)
@@ -164,7 +164,7 @@ def test_the_batches_say_so_where_the_index_before_is_gone(tmp_path, capsys):
     (tmp_path / "batches").mkdir()
     for t in range(len(batching.read_cells(names[1])[1])):
         batchfile.cut(names[0], names[2], tmp_path / "batches" / f"{t}.h5", t=t)
-    for rows, said in ((range(90), ""), ([*range(30), *range(31, 90)], "batch 2 changed")):
+    for rows, said in ((range(90), ""), ([*range(30), *range(31, 90)], "batch 2 were")):
         documents.write(names[0], held.select(np.array(rows)))
         names[1].unlink()
         batching.index(*names, seed=0, **how)

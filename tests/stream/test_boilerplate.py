@@ -228,7 +228,7 @@ def test_what_a_run_took_out_is_one_line(tmp_path):
     )
     said = "cleaned 5 documents: signatures of 5 (70 characters)"
     places = tmp_path / "documents.h5", tmp_path / "seed0" / "features" / "1.h5"
-    assert boilerplate.sentence(*places).startswith(f"{said}; 1 more")
+    assert boilerplate.sentence(*places).startswith(f"{said}; 1 document with too few")
     (tmp_path / "seed0" / "features").mkdir(parents=True)
     for t in (0, 1):
         with storage.writing(tmp_path / "seed0" / "features" / f"{t}.h5", "features", t=t) as file:

@@ -101,11 +101,11 @@ def test_batches_with_and_without_vectors_do_not_follow_each_other(source):
     documents = corpora.read("documents", [source[0]], COLUMNS)
     plain = corpora.read("documents", [source[0]])
     assert features.follow(plain.select([0, 1])).vectors is None
-    with pytest.raises(DataError, match="a batch without vectors after one with"):
+    with pytest.raises(DataError, match="a batch without vectors follows a batch with"):
         features.follow(plain.select([2]), features.follow(documents.select([0, 1])))
-    with pytest.raises(DataError, match="a batch with vectors after one without"):
+    with pytest.raises(DataError, match="a batch with vectors follows a batch without"):
         features.follow(documents.select([2]), features.follow(plain.select([0, 1])))
     other = documents.select([2])
     other.vectors = np.ones((1, 2), dtype=np.float32)
-    with pytest.raises(DataError, match="vectors of 2 numbers after some of 3"):
+    with pytest.raises(DataError, match="vectors of 2 numbers follow vectors of 3"):
         features.follow(other, features.follow(documents.select([0, 1])))

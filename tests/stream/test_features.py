@@ -36,7 +36,7 @@ def test_labels_need_all_topics_new(chain):
 
 def test_a_bounded_vocabulary_has_no_weights_of_the_corpus(rng):
     bounded = features.follow(batch(rng, "abcdef"), max_terms=4)
-    with pytest.raises(ParameterError, match="idf 'corpus' with max_terms"):
+    with pytest.raises(ParameterError, match="idf is 'corpus' and max_terms"):
         bounded.weighed(idf="corpus", corpus=bounded)
     for wrong in (-3, "x"):
         with pytest.raises(ParameterError, match="max_terms is"):

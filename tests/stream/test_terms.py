@@ -345,13 +345,13 @@ def test_the_counts_are_said(stream, watch, tmp_path):
     assert data.n_left > 0
     documents.write(tmp_path / "documents.h5", documents_of(0), "documents")
     said = boilerplate.sentence(tmp_path / "documents.h5", stream / "bounded" / "4.h5")
-    assert said == f"{gone} words, unseen for longest, were forgotten (max_terms {MOST})"
+    assert said == f"{gone} words, unseen for the longest time, were forgotten (max_terms {MOST})"
     assert boilerplate.sentence(tmp_path / "documents.h5", stream / "plain" / "4.h5") == ""
 
 
 def test_another_bound_along_a_chain_is_refused(stream, tmp_path):
     for kind, most in (("bounded", MOST + 1), ("bounded", 0), ("plain", MOST)):
-        with pytest.raises(DataError, match="one bound for the entire stream"):
+        with pytest.raises(DataError, match="the same max_terms for the entire stream"):
             features.follow(
                 documents_of(1), features.read(stream / kind / "0.h5"), tmp_path / "x.h5", most
             )

@@ -193,21 +193,21 @@ class TestCommand:
         ("line", "said"),
         [
             ("sys.exit('out of memory')", "ended with 1: out of memory"),
-            ("pass", "gave 0 lines for 2 texts"),
-            ("print('[1, NaN]')", "no list of finite numbers"),
-            ("print('[1e60]')", "no list of finite numbers"),
-            ("print('[]')", "no list of finite numbers"),
-            ("print('{}')", "no JSON list of numbers"),
-            ("print('a')", "no JSON list of numbers"),
-            ("print([1] * len(text))", "gave vectors of 3 and of other numbers"),
+            ("pass", "printed 0 lines for 2 texts"),
+            ("print('[1, NaN]')", "not a list of finite numbers"),
+            ("print('[1e60]')", "not a list of finite numbers"),
+            ("print('[]')", "not a list of finite numbers"),
+            ("print('{}')", "not a JSON list of numbers"),
+            ("print('a')", "not a JSON list of numbers"),
+            ("print([1] * len(text))", "printed vectors of 3 numbers and of other lengths"),
         ],
     )
     def test_answers_that_cannot_be_used(self, asked, line, said):
         with pytest.raises(
-            DataError, match=f"vectors.command: .*{said}; expected a line with a JSON list"
+            DataError, match=f"vectors.command: .*{said}; expected one line for each text"
         ):
             asked(["one", "four"], line)
-        assert len(asked(["one", "four"])) == 2 if "other numbers" not in said else True, (
+        assert len(asked(["one", "four"])) == 2 if "other lengths" not in said else True, (
             "nothing wrong is kept"
         )
 

@@ -87,7 +87,7 @@ def cut(source, order, output, t):
             raise DataError(
                 f"timestep {t} does not exist",
                 f"one of 0 to {len(starts) - 2}",
-                "ask for an existing timestep",
+                "choose an existing timestep",
             )
         members = ordered[int(starts[t]) : int(starts[t + 1])]
     return describe(write(source, members, output, t))

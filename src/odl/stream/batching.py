@@ -156,7 +156,7 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
     if not (len(batches[-1]) and (settings.flush or is_complete)):
         batches.pop()
     if len(batches) < 2:
-        expected = f"more than the {settings.initial} that initialise the dictionary"
+        expected = f"more documents than the {settings.initial} that initialise the dictionary"
         todo = "add documents, or lower batches.initial"
         todo += " or topic_entry.held_back" if entry else ""
         raise DataError(f"{len(rows)} documents make {len(batches)} batch", expected, todo)
@@ -186,10 +186,11 @@ def cut(rows, keys, initial, documents=None, held_back=None):
     batches, current, last_key = [], [], None
     for row, key in zip(rows, keys, strict=True):
         if documents is None:
-            full = bool(current) and key != last_key and (bool(batches) or len(current) >= initial)
+            may_end = bool(batches) or len(current) >= initial
+            is_full = bool(current) and key != last_key and may_end
         else:
-            full = len(current) >= (documents if batches else initial)
-        if full:
+            is_full = len(current) >= (documents if batches else initial)
+        if is_full:
             batches.append(np.array(current, dtype=np.int64))
             current = []
         last_key = key
@@ -227,15 +228,15 @@ def begin_of(time, period):
 def _keys(rows, documents, settings):
     """Return the key of each document, which changes where a batch ends (see `cut`).
 
-    The key is the file of a document, the calendar period of its time, or 0, as ``settings.by``
-    says. DataError is raised if the documents need times and have none.
+    The key depends on ``settings.by``: the file of a document, the calendar period of its time, or
+    0. DataError is raised if batches are periods and the documents have no times.
     """
     if settings.by == "file":
         return [documents.files[row] for row in rows]
     if settings.by == "period":
         if len(rows) and documents.times[rows[0]] == NO_TIME:
             raise DataError(
-                "documents without times",
+                "the documents have no times",
                 "a time for every document, since batches are periods",
                 "use batches by documents or by file",
             )
@@ -289,13 +290,16 @@ def index(source, table, output, *, seed, stream, made=None):
 
 
 def _warn_of_late_documents(made, table, sums):
-    """Warn if the documents of a batch before the last have changed; the last may have grown."""
+    """Warn if the documents of a batch before the last have changed.
+
+    No warning is needed for the last batch, which may grow.
+    """
     stored = _digests_of(made, table)
     changed = [t for t, digest in sorted(stored.items()) if t >= len(sums) or digest != sums[t]]
     if changed and changed[0] != max(stored):
         print(
-            f"odl index: the documents of batch {changed[0]} changed (late, edited or removed "
-            "ones); it and every later timestep are computed again",
+            f"odl index: documents of batch {changed[0]} were added, edited or removed; "
+            f"timestep {changed[0]} and every later timestep are computed again",
             file=sys.stderr,
         )
 

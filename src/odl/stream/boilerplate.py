@@ -8,8 +8,8 @@ Therefore each document has a weight: the share of its characters that are in pa
 earlier occurrence. An exact copy has weight 0.
 
 The feature file of a timestep stores the weighted count of each passage. The sum over the window
-takes 16 bytes of memory per passage. Only the timestep and earlier ones are used, so that the files
-do not depend on whether a stream is appended or run at once.
+takes 16 bytes of memory per passage. Later timesteps are not used, so that the files do not depend
+on whether a stream is appended or run at once.
 """
 
 import os
@@ -28,9 +28,10 @@ MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE = 10, 0.01
 # Smallest share of the documents in a timestep with a passage that no earlier timestep has, such as
 # a new footer.
 MIN_TIMESTEP_SHARE = 0.1
-WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest numbers of both before the timestep
-MAX_WINDOW_FILES = 64  # largest number of timesteps, even with fewer documents
-COUNT_UNIT = 1000  # what a document of weight 1 adds to the integer count of its passages
+# Smallest numbers of timesteps and of documents in the window before the timestep.
+WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000
+MAX_WINDOW_FILES = 64  # largest number of timesteps, even with fewer than WINDOW_DOCUMENTS
+COUNT_UNIT = 1000  # amount that a document of weight 1 adds to the integer count of its passages
 
 
 @dataclass
@@ -255,7 +256,8 @@ def sentence(documents, features):
     ]
     cleaned = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
     dropped = (
-        f"{n_dropped:,} more have too few words (options.min_words) and are left out"
+        f"{n_dropped:,} document{'s' * (n_dropped != 1)} with too few words left out "
+        "(options.min_words)"
         if n_dropped
         else ""
     )
@@ -270,9 +272,10 @@ def _of_features(path):
         max_terms, n_forgotten = int(file.attrs.get("max_terms", 0)), 0
         if max_terms:
             n_forgotten = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
-        words = f"{n_forgotten:,} words, unseen for longest, were forgotten"
+        words = f"{n_forgotten:,} words, unseen for the longest time, were forgotten"
         return sums(file), f"{words} (max_terms {max_terms:,})" if n_forgotten else ""
 
 
 def _sums(characters):
+    """Return (number of documents with removed characters, number of removed characters)."""
     return int(np.count_nonzero(characters)), int(characters.sum(dtype=np.int64))

@@ -60,7 +60,7 @@ def total_after(file):
 
 
 def advance(file, batch, before):
-    """Store the vectors of a batch, and the sum of all earlier ones, in a feature file.
+    """Store the vectors of a batch, and the sum of all earlier unit vectors, in a feature file.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def advance(file, batch, before):
     """
     if before is not None and ("vectors" in before.file) != ("vectors" in batch):
         words = ("without", "with") if "vectors" in batch else ("with", "without")
-        problem = f"a batch {words[1]} vectors after one {words[0]}"
+        problem = f"a batch {words[1]} vectors follows a batch {words[0]} vectors"
         raise DataError(
             problem, "vectors for all documents, or for none", "correct the column of vectors"
         )
@@ -88,7 +88,8 @@ def advance(file, batch, before):
     if before is not None:
         if before.raw_vectors.shape[1] != vectors.shape[1]:
             problem = (
-                f"vectors of {vectors.shape[1]} numbers after some of {before.raw_vectors.shape[1]}"
+                f"vectors of {vectors.shape[1]} numbers follow vectors of "
+                f"{before.raw_vectors.shape[1]}"
             )
             raise DataError(
                 problem, "vectors of one encoder", "encode all documents by the same encoder"

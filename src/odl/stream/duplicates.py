@@ -274,9 +274,10 @@ def _connect_bucket(documents, signatures, sets, roots, n_old):
 def share_enough(sets):
     """Return a mask: whether each shingle set may have a near-duplicate.
 
-    At least the share `MIN_JACCARD` of its shingles must occur in other sets. Only the last bits of
-    shingles are compared, so that no near-duplicate is missed, but the mask may be True for other
-    sets. Most sets in a stream need no signature by this test. Sets must not be empty.
+    At least the share `MIN_JACCARD` of the shingles in a set must occur in other sets. Only the
+    last bits of shingles are compared, so the mask is True for every near-duplicate, and for some
+    other sets. No signatures are computed for the sets that fail this test, which are most sets in
+    a stream. Sets must not be empty.
     """
     flat = np.concatenate(sets)
     # With two to four times as many values as shingles, few different shingles have equal bits.

@@ -17,8 +17,8 @@ HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 _is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
 # Matches a word that was cut from text in a script without spaces (`odl.text.scripts.pairs`).
 _is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch
-MIN_WEIGHT = 0.25  # smallest weight that is not set to 0, since pieces take time
-MIN_SAMPLE = 500  # documents from which a weight is chosen
+MIN_WEIGHT = 0.25  # smaller weights are set to 0, because pieces take time
+MIN_SAMPLE = 500  # smallest number of documents from which a weight is estimated
 # Largest weight of pieces: in general, and if most new words are pairs of Han or kana characters.
 MAX_WEIGHT, MAX_PAIR_WEIGHT = 0.85, 0.4
 USUAL_NEW_SHARE = 0.05  # share of new words in long English streams, which need no pieces
@@ -89,8 +89,9 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     The weight is 10 (r - .05), at most .85, or at most .4 if most new words are pairs of Han or
     kana characters. A new word occurs in one document only, and is such a pair or has more than two
     letters. r is the share of new words among all running words, which estimates the probability
-    that the next word is new (Good and Turing). It decreases with the square root of the number of
-    documents. So the weight is large for short streams with inflected words, and 0 for long ones.
+    that the next word is new (Good and Turing). r decreases with the square root of the number of
+    documents, so the weight is large for short streams with inflected words, and 0 for long
+    streams.
 
     Equation `weight-of-pieces` of docs/method.md.
 

@@ -67,7 +67,7 @@ class Base(NamedTuple):
             if str(file.attrs["digest"]) != self.digest:
                 raise StorageError(
                     f"{path} is of another chain",
-                    "the words of earlier timesteps",
+                    "the feature file of an earlier timestep of this chain",
                     f"delete {path} and run again",
                 )
             return storage.read_strings(file, "vocabulary")
@@ -76,7 +76,8 @@ class Base(NamedTuple):
 def base_of(before, output):
     """Return the `Base` for the next feature file, or None if that must store all words itself.
 
-    `before` is the `FeatureFile` of the timestep before or None, `output` the path of the next one.
+    `before` is the `FeatureFile` of the timestep before, or None. `output` is the path of the next
+    feature file.
     """
     if before is None or before.max_terms or (before.t + 1) % FULL_INTERVAL == 0:
         return None
@@ -91,9 +92,9 @@ def base_of(before, output):
 def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
     """Return the positions of the terms that remain in a vocabulary of at most `most` terms.
 
-    The terms whose last occurrence is oldest are forgotten first, of these the rarest ones, of
-    these the ones with the smallest ids. If rarity alone decided, the words of new topics would be
-    forgotten, and words that were frequent once would remain forever.
+    Terms are forgotten in the order of their last timestep, then of their frequency, then of their
+    id. If frequency alone decided, the words of new topics would be forgotten, and words that were
+    frequent once would remain forever.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def aligned(earlier, batch):
     is_bounded = batch.terms is not None
     has_other_terms = not is_bounded and counts.shape[1] > n_terms
     if (earlier.terms is not None) != is_bounded or has_other_terms:
-        fault = f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}"
+        fault = f"an earlier batch has {counts.shape[1]} terms, and the current batch {n_terms}"
         todo = "pass only batches before t, of the same chain"
         raise DataError(fault, "terms that are only appended along a stream", todo)
     indices, n_columns = counts.indices, n_terms
@@ -221,7 +222,7 @@ def number_terms(words, vocabulary, ids=None):
     Parameters
     ----------
     words : sequence of str
-        Words of the batch, sorted. So its new words get columns in alphabetical order.
+        Words of the batch, sorted, so that new words get columns in alphabetical order.
     vocabulary : list of str
         Word of each column; changed.
     ids : dict of str to int, optional
@@ -259,11 +260,13 @@ class Known:
     def __init__(self, before, output, max_terms):
         if before and before.max_terms != max_terms:
             problem = (
-                f"max_terms {max_terms} after {blocks.path_of(before.file)}, "
-                f"which has max_terms {before.max_terms}"
+                f"max_terms is {max_terms}, and {before.max_terms} in the earlier timestep "
+                f"{blocks.path_of(before.file)}"
             )
             raise DataError(
-                problem, "one bound for the entire stream", "delete the features and run again"
+                problem,
+                "the same max_terms for the entire stream",
+                "delete the feature files and run again",
             )
         self.base = base_of(before, output)
         self.max_terms, self.n_left, self.n_initial = max_terms, 0, None
@@ -314,7 +317,7 @@ class Known:
         return attributes
 
     def write(self, file):
-        """Store the words that the base lacks and, with a bound, the terms' ids and timesteps."""
+        """Store the words that the base lacks and, if bounded, ids and last timesteps of terms."""
         n_stored = self.base.words if self.base else 0  # words that an earlier file stores
         storage.write_strings(file, "vocabulary", self.vocabulary[n_stored:])
         if self.max_terms:

@@ -122,21 +122,22 @@ def _frequencies(batch, idf, corpus):
     if idf == "corpus":
         if corpus is None:
             raise ParameterError(
-                "idf 'corpus' without the last feature file",
-                "the last batch of the stream",
-                "pass corpus",
+                "idf is 'corpus', and no last feature file is given",
+                "the features of the last timestep",
+                "pass them as corpus",
             )
         if batch.terms is not None:
             problem = (
-                "idf 'corpus' with max_terms: the last batch has no frequencies of forgotten terms"
+                "idf is 'corpus' and max_terms is set: the last batch lacks the frequencies of "
+                "removed terms"
             )
             raise ParameterError(
                 problem, "idf 'past' or 'none'", "change idf, or set max_terms to 0"
             )
         if corpus.t < batch.t:
-            problem = f"the last batch is of timestep {corpus.t}, before {batch.t}"
+            problem = f"the argument corpus is of timestep {corpus.t}, before {batch.t}"
             raise ParameterError(
-                problem, "the last batch of the stream", "pass its features as corpus"
+                problem, "the features of the last timestep", "pass them as corpus"
             )
         frequencies = corpus.frequencies_after()[: batch.counts.shape[1]]
         return frequencies, corpus.n_before + corpus.counts.shape[0]

@@ -268,7 +268,7 @@ def _mark_runs(lines, remaining, drop, kind):
 def _fits(line, remaining, kind):
     """Return whether a line has an encoding, before or after encoded words were dropped from it.
 
-    A line without other words counts as `_is_dense`.
+    A line that has only encoded words counts as dense (`_is_dense`).
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def _is_short_end(lines, number, kind):
         return False
     if kind is _is_uu:
         n_bytes = (ord(line[0]) - 32) & 63
-        n_characters = 1 + 4 * -(-n_bytes // 3)  # some programs add one more
+        n_characters = 1 + 4 * -(-n_bytes // 3)  # some programs add one more character
         return bool(UU_SHORT.match(line)) and len(line) - n_characters in (0, 1)
     return kind is _is_dense and bool(BASE64_END.match(line)) and len(line.strip()) % 4 == 0
 

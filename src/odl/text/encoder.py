@@ -91,6 +91,7 @@ class Encoder:
         return np.array(self.rows, dtype=np.float32) if self.rows else None
 
     def _flush(self):
+        """Encode the waiting texts."""
         self.rows += self.encode(self.waiting) if self.waiting else []
         self.waiting = []
 
@@ -202,7 +203,7 @@ class Command(Encoder):
         vectors = [np.frombuffer(bytes_of_key[key], dtype="<f4") for key in keys]
         self.length = self.length or len(vectors[0])
         if any(len(vector) != self.length for vector in vectors):
-            self._refuse(f"gave vectors of {self.length} and of other numbers")
+            self._refuse(f"printed vectors of {self.length} numbers and of other lengths")
         return vectors
 
     def _key_of(self, text):
@@ -226,17 +227,17 @@ class Command(Encoder):
             with np.errstate(over="ignore"):
                 rows = [np.array(json.loads(line), dtype="<f4") for line in output.splitlines()]
         except (ValueError, TypeError, RecursionError, OverflowError):
-            self._refuse("gave a line that is no JSON list of numbers")
+            self._refuse("printed a line that is not a JSON list of numbers")
         if len(rows) != len(texts):
-            self._refuse(f"gave {len(rows)} lines for {len(texts)} texts")
+            self._refuse(f"printed {len(rows)} lines for {len(texts)} texts")
         if any(row.ndim != 1 or not len(row) or not np.isfinite(row).all() for row in rows):
-            self._refuse("gave a vector that is no list of finite numbers")
+            self._refuse("printed a vector that is not a list of finite numbers")
         return rows
 
     def _refuse(self, fault):
         """Raise the DataError for wrong output of the command."""
         raise DataError(
             f"vectors.command: {self.words[0]} {fault}",
-            "a line with a JSON list of numbers, as long for each text",
+            "one line for each text, with a JSON list of numbers; all lists of equal length",
             "correct the command, then run again",
         )

@@ -63,8 +63,9 @@ def _without_base64(match):
 
 # Words with digits: a name such as covid-19, or a number, quantity, date or hash.
 
-MAX_NAME = 40  # characters of a name with digits
-MAX_CHANGES = 3  # changes between letters and digits in a part of a name; generated ids have more
+MAX_NAME = 40  # maximum number of characters in a name with digits
+# Maximum number of changes between letters and digits in a part of a name; generated ids have more.
+MAX_CHANGES = 3
 HAS_DIGIT, HAS_LONG_NUMBER = re.compile(r"\d").search, re.compile(r"\d{5}").search
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 UNITS = (  # letters that may follow a number that is not a name: 5a, 12th, 10km, 8gb

@@ -26,7 +26,8 @@ HEADER_START = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r
 WHITE_SPACE = re.compile(r"\s*")
 MBOX = re.compile(r"From \S{1,200} .{0,100}\d{4}\s*$")
 
-MAX_PART_LINE = 300  # characters of a line that introduces a quotation or is in a signature
+# Maximum number of characters of a line that introduces a quotation or is in a signature.
+MAX_PART_LINE = 300
 QUOTED = re.compile(r"[ \t]*[A-Za-z]{0,4}>")
 MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # excludes smileys
 WROTE = re.compile(
@@ -50,7 +51,7 @@ ORIGINAL = re.compile(
     re.I,
 )
 
-MAX_SIGNATURE = 10  # lines of a signature, without blank ones
+MAX_SIGNATURE = 10  # maximum number of lines in a signature, blank lines not counted
 DASHES = re.compile(r"-- \r?$")
 DASH_LINE = re.compile(r"--\s*$")
 RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")

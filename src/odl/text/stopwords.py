@@ -149,7 +149,8 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
         If stop words were removed before, the language of their list cannot be detected.
     stop_words : StopWords
     alone : bool
-        Whether to report a single script, or only documents in no detected language.
+        Whether to return the result too if it is a single script, or only documents in no detected
+        language.
 
     Returns
     -------

@@ -30,7 +30,7 @@ from odl.text.scripts import SEGMENTERS
 from odl.text.stopwords import LANGUAGES
 from odl.text.words import PLAIN, Words, fold_case
 
-PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
+PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"  # words of at least two letters
 MAX_CACHED = 1 << 19  # pieces or words in a cache, which is then emptied
 BUFFER = 1 << 17  # bytes of text that one call of the kernel counts
 ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
@@ -99,7 +99,9 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
             )
     if groups > 1:
         raise ConfigError(
-            f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others"
+            f"tokens.pattern has {groups} groups",
+            "at most one group",
+            "write (?:...) for the other groups",
         )
     stop = merged["stop_words"]
     if isinstance(stop, str) and stop not in LANGUAGES:
@@ -230,7 +232,7 @@ class PieceCache:
         self.n_pieces = self.n_lists = 0
         self.sizes[known_pieces.CASE] = 32 if self.fold is fold_case else 0
         # The seed of the hash is random, so that nobody can write texts whose pieces all share one
-        # slot. No result depends on it.
+        # slot. No result depends on the seed.
         self.sizes[known_pieces.SEED] = int.from_bytes(os.urandom(3))
         self._bind(2 * BUFFER)
 
@@ -299,9 +301,9 @@ class PieceCache:
     def _value(self, numbers):
         """Return the value of a piece in the cache, given the numbers of its words.
 
-        It is NO_WORD for no word, and the number of the word for one word. For several words, their
-        count and their numbers are appended to the array `lists`; the value is LIST minus their
-        position in this array.
+        The value is NO_WORD for no word, and the number of the word for one word. For several
+        words, their count and their numbers are appended to the array `lists`; the value is LIST
+        minus the position of the count in this array.
         """
         if not numbers:
             return known_pieces.NO_WORD

@@ -232,7 +232,7 @@ class Words:
     def _scanner(self, letters, whole):
         """Return the `finditer` of a regular expression for the words in a piece.
 
-        A match has one group, whose number says of which kind the word is.
+        Each match has one group. The number of the group is the kind of the word.
 
         Parameters
         ----------

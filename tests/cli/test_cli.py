@@ -275,7 +275,9 @@ def test_no_memory_left_is_one_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(studypage, "main_table", lambda folder: bytearray(1 << 62))
     (tmp_path / "tables").mkdir()
     assert cli.main(["table", str(tmp_path)]) == 1
-    said = "odl table: out of memory (allocation failed); give it more, or fewer documents"
+    said = (
+        "odl table: out of memory (allocation failed); provide more memory, or use fewer documents"
+    )
     assert said in capsys.readouterr().err
 
 

@@ -165,7 +165,9 @@ class TestSources:
         named, _ = filekinds.find([str(tmp_path)])
         names = ["app.log.3", "app.log.3.gz", "app.log.2", "app.log.2.gz", "app.log.1"]
         assert [name for name, _ in listing.find_files(named)] == names
-        assert filekinds.left_out(named) == "1 packed copy: app.log.1.gz (the same as app.log.1)"
+        assert (
+            filekinds.left_out(named) == "1 compressed copy: app.log.1.gz (the same as app.log.1)"
+        )
         alone = [str(tmp_path / "app.log.1.gz")]
         assert len(listing.find_files(alone)) == 1 and filekinds.left_out(alone) == ""
 

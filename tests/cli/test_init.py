@@ -276,7 +276,7 @@ class TestLook:
         assert (
             "9 lines are not UTF-8" in said
             and text[:2] in said
-            and "--encoding sets another one" in said
+            and "--encoding sets another encoding" in said
         )
         assert survey([str(path)], {"encoding": encoding}).options["encoding"] == encoding
 
@@ -531,9 +531,7 @@ class TestTopics:
             and "too many" in dict(found.lines)["topics"]
         )
         assert survey([source], {"topics": "category"}).options["columns"] == {"topics": "category"}
-        with pytest.raises(
-            ConfigError, match="--topics names 'tag'; expected 'category' or nothing"
-        ):
+        with pytest.raises(ConfigError, match="--topics is 'tag'; expected 'category' or ''"):
             survey([source], {"topics": "tag"})
 
     def test_categories_of_atom(self, tmp_path):

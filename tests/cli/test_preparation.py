@@ -62,8 +62,12 @@ class TestStopWords:
         ) and why.startswith(said)
 
     def test_a_person_may_name_a_list_or_none(self):
-        assert preparation.stop_words_of([self.GERMAN], "none") == (None, {}, "as you say")
-        assert preparation.stop_words_of([self.GERMAN], "english") == ("english", {}, "as you say")
+        assert preparation.stop_words_of([self.GERMAN], "none") == (None, {}, "as requested")
+        assert preparation.stop_words_of([self.GERMAN], "english") == (
+            "english",
+            {},
+            "as requested",
+        )
 
 
 class TestPeriods:
@@ -80,8 +84,8 @@ class TestPeriods:
         assert said.startswith(
             f"by {period}, the shortest period that usually has 7 documents (median "
         )
-        assert f"each {period} is compared with those before it" in said
-        assert f"by {period}, as you say" in preparation.batches_of(times, period)[1]
+        assert f"each {period} is compared with earlier {period}s" in said
+        assert f"by {period}, as requested" in preparation.batches_of(times, period)[1]
 
     def test_empty_days_do_not_count(self):
         times = [day("2020-01-01") + DAY * (3 * (number // 8)) for number in range(800)]

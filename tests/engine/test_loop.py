@@ -465,7 +465,7 @@ class TestOneRun:
             assert main(["run", str(news)]) == 75
             said = capsys.readouterr().err
             assert re.search(
-                rf"odl run: .* is run by process {os.getpid()} since .*; expected one run a folder; .*--wait",
+                rf"odl run: .* is run by process {os.getpid()} since .*; expected at most one run in a folder; .*--wait",
                 said,
             )
             path.write_text(

@@ -77,7 +77,7 @@ def test_who_has_it_is_told(tmp_path):
         with processes.alone(path):
             path.write_text(text)
             expected = re.escape(
-                f"{tmp_path / 'results'} is run by {said}; expected one run a folder"
+                f"{tmp_path / 'results'} is run by {said}; expected at most one run in a folder"
             )
             with pytest.raises(BusyError, match=expected), processes.alone(path):
                 pass

@@ -573,7 +573,7 @@ def test_json_that_a_run_reads_is_read():
         (b"[]", "it is a JSON list, not an object"),
         (
             b'{"id": "x", "time": "soon", "text": "a b c"}',
-            "the time 'soon' is in no form that is known",
+            "the time 'soon' is not in a known form",
         ),
         (b'{"id": "x", "time": "2999-01-01", "text": "a b c"}', "is in the future"),
         (b'{"id": "x", "time": "2026-01-27", "text": 7}', "the text is a number, not a string"),

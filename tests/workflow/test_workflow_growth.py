@@ -152,7 +152,7 @@ class TestLateDocuments:
         result = study.run(study.target(study.stream / "da" / "k8" / "auc.tsv"))
         expected = {f"{rule} {t}" for rule in ("batch", "features") for t in (2, 3, 4)}
         assert result.names("run", "t") == {"share", "read", "index"} | expected | chain("da", 2, 4)
-        assert "the documents of batch 2 changed" in result.text
+        assert "documents of batch 2 were added, edited or removed" in result.text
 
     def test_an_edited_document(self, study):
         path = study.folder / "docs" / "a.jsonl"
@@ -173,7 +173,7 @@ class TestLateDocuments:
             "update pg 3",
         }
         assert result.names("run", "t") == jobs
-        assert "the documents of batch 2 changed" in result.text
+        assert "documents of batch 2 were added, edited or removed" in result.text
         changed = {name for name, digest in study.bytes().items() if before[name] != digest}
         assert {f"/mine/seed0/batches/{t}.h5" for t in range(4)} & changed == {
             "/mine/seed0/batches/2.h5"

@@ -251,7 +251,9 @@ def _fill_step(parser, declared):
         function=lambda args: declared.function(**{name: getattr(args, name) for name in names})
     )
     parser.add_argument(
-        "--costs", metavar="FILE", help="write seconds and memory of this call into this table"
+        "--costs",
+        metavar="FILE",
+        help="write the wall time, CPU time and peak memory of this step to FILE",
     )
 
 
@@ -390,7 +392,7 @@ def call(function, command):
         if isinstance(error, ImportError) and "failed to map segment" not in str(error):
             raise
         reason = " ".join(str(error).split()) or "allocation failed"
-        _say(f"{command}: out of memory ({reason}); give it more, or fewer documents")
+        _say(f"{command}: out of memory ({reason}); provide more memory, or use fewer documents")
         return 1
     except BrokenPipeError:  # the reader has closed the pipe: `odl new FOLDER | head`
         for stream in (sys.stdout, sys.stderr):

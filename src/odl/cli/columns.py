@@ -176,7 +176,7 @@ def choose(columns, n_rows, answers, time_formats=()):
     for role, name in answers.items():
         if name:
             _check_answer(role, name, columns)
-        roles[role] = (unused.pop(name) if name else None, "as you say")
+        roles[role] = (unused.pop(name) if name else None, "as requested")
     finders = {
         "url": _url,
         "time": partial(_time, formats=time_formats),
@@ -196,7 +196,7 @@ def choose(columns, n_rows, answers, time_formats=()):
         raise ConfigError(
             f"no column contains text; the columns are {names}",
             "a column of texts",
-            "name it by --text",
+            "name it with --text",
         )
     return {role: roles[role] for role in ROLE_NAMES}
 
@@ -265,7 +265,7 @@ def _time(columns, n_rows, roles, formats=()):
     if not _numeric(best.name) and _is_time(best.name):
         raise ConfigError(
             f"a column is named {best.name!r}, which is a date",
-            "names in the first line",
+            "column names in the first line",
             HEADER_ADVICE,
         )
     if best.filled < n_rows / 2:
@@ -287,8 +287,8 @@ def _why_no_time(columns, is_time):
         raise ConfigError(
             f"the column {best.name!r} contains {wrong!r}, which is not a date",
             "dates in all rows",
-            "correct this value, set --time-format, choose another column by --time, "
-            "or use none: --time ''",
+            "correct this value, set --time-format, choose another column with --time, "
+            "or use no column: --time ''",
         )
     reason = "no column contains dates"
     if best and best.values and best.rank("time") > 50:
@@ -300,19 +300,19 @@ def _why_no_time(columns, is_time):
 def _missing_times(times, columns, n_rows):
     """Return the ConfigError for a column of times without a value in some rows."""
     fault = f"{n_rows - times.filled} of {n_rows} rows have no value in the column {times.name!r}"
-    todo = "fill them in, choose another column by --time"
+    todo = "add the missing times, choose another column with --time"
     files = [file for column in columns for file in column.files if file not in times.files]
     if files and files[0]:
         others = ", ".join(column.name for column in columns if files[0] in column.files)
         fault += f" ({files[0]} has only the columns {others})"
         todo += ", use a separate folder for files with other columns"
-    return ConfigError(fault, "dates in all rows", f"{todo}, or use none: --time ''")
+    return ConfigError(fault, "dates in all rows", f"{todo}, or use no column: --time ''")
 
 
 def clock_column(columns, dates):
     """Return the column with the times of day for a column of dates, or None.
 
-    Its name is in `CLOCK_NAMES`, and its values are times of day, such as 08:15.
+    The name of this column is in `CLOCK_NAMES`, and its values are times of day, such as 08:15.
 
     Parameters
     ----------
@@ -518,7 +518,7 @@ def date_form(column, answer=None):
         If the order of day and month is ambiguous.
     """
     if answer:
-        return answer, "as you say"
+        return answer, "as requested"
     matches = [match for value in column.values if (match := fields.year_last(value))]
     if not matches:
         return None, f"as in {column.example()}"

@@ -27,7 +27,7 @@ FOREIGN_STARTS = (  # (pattern of the first bytes, format, readable format, advi
         re.compile(rb"__CURSOR=|__REALTIME_TIMESTAMP="),
         "an export of the journal",
         "JSON",
-        "write it by journalctl -o json",
+        "export it with journalctl -o json",
     ),
     (
         re.compile(rb"(?:---\s*\n)?- [\w.-]+: [^\n]*\n  [\w.-]+: "),
@@ -45,7 +45,7 @@ FOREIGN_STARTS = (  # (pattern of the first bytes, format, readable format, advi
         re.compile(rb"(?s)\s*(?:<[?!][^>]*>\s*)*<opml[\s>]"),
         "a list of feeds (OPML)",
         "feeds",
-        "fetch the feeds and name them",
+        "download the feeds, and name their files",
     ),
 )
 TEXT_KINDS = ("jsonl", "csv", "text", "log")  # kinds that are plain text
@@ -130,8 +130,8 @@ def _pattern_of(folder):
     if not paths:
         raise DataError(
             f"the folder {folder} contains no files",
-            "files of " + listing.endings(),
-            "put files there",
+            "files ending in " + listing.endings(),
+            "put files into it, or name another folder",
         )
     read = [path for path in paths if listing.is_read(path)] or paths
     has_subfolders = any(os.path.dirname(path) != folder.rstrip(os.sep) for path in read)
@@ -224,7 +224,7 @@ def left_out(sources, kind=None):
             f"{os.path.basename(path)} (the same as {os.path.basename(plain)})"
             for path, plain in sorted(copies.items())
         ]
-        phrases.append(f"{len(copies):,} packed {noun}: {_few(named)}")
+        phrases.append(f"{len(copies):,} compressed {noun}: {_few(named)}")
     if not_utf8 := [os.path.normpath(path) for path in listing.not_utf8(sources, kind)]:
         verb = "files whose names are" if len(not_utf8) > 1 else "file whose name is"
         names = _few(map(listing.printable_name, not_utf8))
@@ -243,7 +243,7 @@ def _count_endings(paths):
     listed = counts.most_common(MAX_ENDINGS)
     parts = [f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in listed]
     if n_more := len(paths) - sum(n for _, n in listed):
-        parts.append(f"{n_more:,} others")
+        parts.append(f"{n_more:,} with other endings")
     return ", ".join(parts)
 
 
@@ -274,13 +274,15 @@ def sniff(path):
                 raise DataError(f"{path} is {form}", expected, todo)
     for beginning, todo in PACKED_STARTS.items():
         if start.startswith(beginning):
-            raise DataError(f"{path} is packed", "plain files, .gz, .bz2 or .xz", todo)
+            raise DataError(
+                f"{path} is compressed", "files that are uncompressed, .gz, .bz2 or .xz", todo
+            )
     kind = listing.kind_in(path)
     if kind is None:
         raise DataError(
             f"{path} is not a text file",
-            "files of " + listing.endings(),
-            "convert it, or name its kind by --kind",
+            "files ending in " + listing.endings(),
+            "convert it, or name its kind with --kind",
         )
     return kind
 
@@ -315,8 +317,8 @@ def encoding_of(files, kind=None):
     phrase = f"{name}: {n_others} lines are not UTF-8; the first, {place}, becomes "
     phrase += repr(excerpt.decode(name, "replace").strip())
     if n_utf8:
-        phrase += f"; {n_utf8} others are UTF-8"
-    return ["utf-8", name] if n_utf8 else name, f"{phrase}; --encoding sets another one"
+        phrase += f"; {n_utf8} other lines are UTF-8"
+    return ["utf-8", name] if n_utf8 else name, f"{phrase}; --encoding sets another encoding"
 
 
 def _survey_encodings(paths):

@@ -44,13 +44,13 @@ KIND_LABELS = {
 MAX_ASIDE_SHARE = 0.2  # largest share of documents that may be set aside
 MAX_REASONS = 3  # maximum number of reasons in a message
 INIT_OPTIONS = {  # advice about odl.yaml in a message -> corresponding advice about odl init
-    "set options.quoted: false": "say --unquoted",
-    "set the option encoding, such as [": "say --encoding, such as [",
-    "set the option encoding to": "say --encoding",
-    "set the option dates to": "say --dates",
-    "set the option delimiter, such as delimiter:": "say --delimiter",
-    "set columns.text or columns.counts": "name it by --text",
-    "set the option kind": "say --kind",
+    "set options.quoted: false": "add --unquoted",
+    "set the option encoding, such as [": "add --encoding, such as [",
+    "set the option encoding to": "add --encoding",
+    "set the option dates to": "add --dates",
+    "set the option delimiter, such as delimiter:": "add --delimiter",
+    "set columns.text or columns.counts": "name it with --text",
+    "set the option kind": "add --kind",
 }
 # Value in a reason. Reasons that differ only in such values are counted together.
 VALUE_IN_REASON = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
@@ -350,7 +350,7 @@ def _encoding(report, files, answers):
     elif separated := filekinds.delimiter_of(files, kind, encoding):
         report.say("delimiter", separated)
     if answers.get("unquoted"):
-        report.set("quoted", False, "no: quotation marks are part of the text, as you say")
+        report.set("quoted", False, "no: quotation marks are part of the text, as requested")
     elif path := filekinds.find_unquoted(files, report.options):
         why = f"no: quotation marks are part of the text, as in {path}"
         report.set("quoted", False, why)
@@ -468,7 +468,8 @@ def _authors(report, sample, answers):
         report.options |= {"columns": columns}
         return
     (first, largest), column = counts.most_common(1)[0] if counts else ("", 0), column or "author"
-    where = f"column {column!r}" if any(table for table, _ in sample) else "those of mail and feeds"
+    is_column = any(table for table, _ in sample)
+    where = f"column {column!r}" if is_column else "authors of mail and feeds"
     if answer is None and largest > MAX_AUTHOR_SHARE * counts.total():
         why = (
             f"{where}, but not read: {first!r} wrote {largest / counts.total():.0%}, "
@@ -522,7 +523,7 @@ def _categories(report, column, name):
     n = len(column.distinct)
     if name not in (None, "", CATEGORY):
         raise ConfigError(
-            f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct the name"
+            f"--topics is {name!r}", f"{CATEGORY!r} or '' for feeds", "correct the name"
         )
     # A topic has several documents. More categories than a third of the documents are not topics.
     has_few = 0 < n <= max(2, report.n_documents // 3)
@@ -556,8 +557,8 @@ def _documents(report, files):
 def _times(report, files, answers):
     """Parse documents as `odl run` does, set the options that depend on ids and times.
 
-    Documents that cannot be read are reported, and refused if they are too many. If some documents
-    have a time, those without a time are among them.
+    Documents that cannot be read are reported, and DataError is raised if they are too many. If
+    some documents have a time, documents without a time count as unreadable.
 
     Returns
     -------
@@ -636,7 +637,8 @@ def _report_times(report, times, dated):
     if late := sum(time > time_ns() // 1_000_000 + DAY_MS for time in times):
         report.say(
             "to come",
-            f"{late} of the dates, the last {last}; correct it, or {last} remains the last period",
+            f"{late} of the dates, the last {last}; correct them, or the period of {last} remains "
+            "the last period",
         )
     if early := sum(time < 0 for time in times):
         report.say("long ago", f"{early} of the dates are before 1970, the first {first}")
@@ -677,7 +679,8 @@ def _check_aside(report, aside, todos, n_readable, strict):
     reasons = _frequent_reasons(unread)
     listed = "; ".join(phrase for _, phrase in reasons)
     account = setaside.account(unread).replace("was set", "is set").replace("were set", "are set")
-    # An entry without a place is a file. That of the rest of a damaged file has no known number.
+    # Entries without a place are files. The number of documents in the unread end of a damaged file
+    # is unknown.
     n_unread = sum(
         bool(entry.place) and not entry.place.startswith(setaside.REST_PREFIX) for entry in unread
     )
@@ -685,7 +688,9 @@ def _check_aside(report, aside, todos, n_readable, strict):
     if strict or n_readable < 2 or n_unread > MAX_ASIDE_SHARE * n:
         raise DataError(
             f"{account}: {listed}",
-            "none (--strict)" if strict else f"at most {MAX_ASIDE_SHARE:.0%} of {n:,} documents",
+            "no unreadable document (--strict)"
+            if strict
+            else f"at most {MAX_ASIDE_SHARE:.0%} of {n:,} documents",
             todos.get(reasons[0][0]) or "correct or remove them",
         )
     report.say("set aside", _name_init_options(f"{account} by odl run, which lists them: {listed}"))
@@ -707,7 +712,7 @@ def _frequent_reasons(aside):
 def _name_init_options(text):
     """Return a message in which advice about odl.yaml is replaced by advice about `odl init`.
 
-    For example, "set the option dates to" becomes "say --dates".
+    For example, "set the option dates to" becomes "add --dates".
     """
     for option, answer in INIT_OPTIONS.items():
         text = text.replace(option, answer)

@@ -66,7 +66,7 @@ def stop_words_of(texts, name=None):
                 f"one of none, {', '.join(stopwords.LANGUAGES)}",
                 "correct the name",
             )
-        return None if name == "none" else name, {}, "as you say"
+        return None if name == "none" else name, {}, "as requested"
     counts, vocabulary = count_words(
         (text[:MAX_DETECTED_CHARACTERS] for text in texts),
         {"tokeniser": "words", "stop_words": None},
@@ -163,15 +163,15 @@ def pieces_of(texts, tokens, cleaners, n_documents):
     for name in cleaners:
         texts = [CLEANERS[name](text) for text in texts] if name in CLEANERS else texts
     share = pieces.weight(*_count(texts, tokens)[:2], n_documents)
-    why = f"weight {share:g} relative to words: many words are new forms of others"
+    why = f"weight {share:g} relative to words: many words are new forms of other words"
     return ({"pieces": share}, why) if share else ({}, "")
 
 
 def cleaners_of(texts):
-    """Return {name: share of the texts that it changes} of the cleaners that should be used.
+    """Return {name: share of changed texts} of the cleaners that should be used.
 
-    A cleaner is used if it changes at least the share `MIN_CLEANED_SHARES` of the texts. It gets
-    the texts that the previous cleaners have cleaned.
+    A cleaner is used if it changes at least the share `MIN_CLEANED_SHARES` of the texts. Each
+    cleaner is applied to the texts that the previous cleaners have cleaned.
     """
     shares = {}
     for name, clean in CLEANERS.items():
@@ -223,8 +223,8 @@ def batches_of(times, period=None):
     n = len(times)
     if n < 2:
         raise DataError(
-            f"{n} document{'s' * (n != 1)}",
-            "at least two: one to learn from and one to score",
+            f"the sources contain {n} document{'s' * (n != 1)}",
+            "at least two documents: one to learn from and one to score",
             MORE_DOCUMENTS,
         )
     initial = min(FIRST_BATCH, max(1, n // 5))
@@ -237,8 +237,8 @@ def batches_of(times, period=None):
         if sizes and (period or usual_size >= MIN_MEDIAN_PERIOD):
             why = f"the shortest period that usually has {MIN_MEDIAN_PERIOD} documents"
             phrases = [
-                f"by {name}, {'as you say' if period else why} (median {usual_size:.0f}): "
-                f"each {name} is compared with those before it",
+                f"by {name}, {'as requested' if period else why} (median {usual_size:.0f}): "
+                f"each {name} is compared with earlier {name}s",
                 f"the first batch has {n - sum(sizes)} documents, "
                 f"then {len(sizes)} {name}{'s' * (len(sizes) > 1)}",
                 alerts_begin(sizes),
@@ -246,7 +246,7 @@ def batches_of(times, period=None):
             return {"by": "period", "period": name, "initial": initial}, "; ".join(phrases)
     if period:
         raise DataError(
-            f"batches by {period}",
+            f"the documents cannot be divided into batches by {period}",
             "documents with times in at least two periods",
             "choose another period",
         )

@@ -357,6 +357,7 @@ class Loop:
         return result if last == t and digests == self._output_digests(name, t) else None
 
     def _carried_key(self, name):
+        """Return the key of a step's result in `_carried`."""
         return os.path.abspath(self.ledger.path), name
 
     def _output_digests(self, name, t):
@@ -367,7 +368,7 @@ class Loop:
     def _carry(self):
         """Cache the results of the last timestep for the next run in this process.
 
-        The cache has one result per step: those of other folders are removed, to save memory.
+        The cache has one result per step: results of other folders are removed, to save memory.
         """
         for name in CARRIED_STEPS:
             t, result = self.results.get(name, (None, None))

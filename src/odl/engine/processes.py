@@ -24,7 +24,7 @@ RETRY_INTERVAL = 0.02  # seconds until a signal that came inside HDF5 is handled
 
 
 @contextlib.contextmanager
-def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
+def alone(path, wait=0.0, todo="wait for it, or add --wait SECONDS"):
     """Hold the lock of a folder while the block runs (context manager).
 
     The file of the lock names the process that holds it.
@@ -50,7 +50,7 @@ def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
         until = time.monotonic() + wait
         while not _take_lock(file, path):
             if time.monotonic() >= until:
-                raise BusyError(_holder(file, path), "one run a folder", todo)
+                raise BusyError(_holder(file, path), "at most one run in a folder", todo)
             time.sleep(min(LOCK_INTERVAL, max(0.01, until - time.monotonic())))
         file.truncate(0)
         json.dump(
@@ -74,7 +74,7 @@ def _take_lock(file, path):
             return False
         fault = f"{path} cannot be locked ({os.strerror(error.errno)})"
         raise StorageError(
-            fault, "a disk with file locks", "put the folder 'results' on another disk"
+            fault, "a disk that supports file locks", "put the folder 'results' on another disk"
         ) from error
     return True
 

@@ -126,7 +126,9 @@ def test_wrong_lines_are_named(tmp_path, values, message):
 
 def test_wrong_files_are_refused(tmp_path):
     (tmp_path / "own.csv").write_text("name,value\na,1\n")
-    with pytest.raises(DataError, match="has the columns name, value; expected id and score"):
+    with pytest.raises(
+        DataError, match="has the columns name, value; expected the columns id and score"
+    ):
         outside.read(tmp_path / "own.csv")
     with pytest.raises(DataError, match="cannot be read"):
         outside.read(tmp_path / "none.csv")

@@ -184,11 +184,11 @@ def _check_shapes(P, D, tree, mask, start):
     """Raise ParameterError unless the shapes of P, tree, mask and initial codes match D."""
     wrong = None
     if np.ndim(P) != 2 and not sparse.issparse(P):
-        wrong = f"P has {np.ndim(P)} dimensions", "two"
+        wrong = f"P has {np.ndim(P)} dimensions", "two dimensions"
     elif np.shape(P)[1] != D.shape[0]:
-        wrong = f"P has {np.shape(P)[1]} terms and D {D.shape[0]}", "the same terms"
+        wrong = f"P has {np.shape(P)[1]} terms and D {D.shape[0]}", "equal numbers of terms"
     elif tree.n_nodes != D.shape[1]:
-        wrong = f"the tree has {tree.n_nodes} atoms and D {D.shape[1]}", "the same atoms"
+        wrong = f"the tree has {tree.n_nodes} atoms and D {D.shape[1]}", "equal numbers of atoms"
     elif mask is not None and np.shape(mask) != np.shape(P):
         wrong = f"the mask is of shape {np.shape(mask)}", f"the shape {np.shape(P)} of P"
     elif start is not None and start.shape != (P.shape[0], D.shape[1]):

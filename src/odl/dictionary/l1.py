@@ -120,7 +120,8 @@ def fit_dictionary(
         A   = Proj_𝒜(A - kappa G)
         rho = rho + gamma phi (P - A X - E)
 
-    They start from A = `start` and rho = 0, after the reductions in the docstring of this module.
+    The iterations start from A = `start` and rho = 0, after the reductions in the docstring of this
+    module.
     ``rho`` clipped to [-1, 1] is feasible for the dual problem and gives a lower bound in each
     iteration. The iterations stop when the relative difference between the best objective and the
     best bound is at most `tolerance`.
@@ -134,7 +135,7 @@ def fit_dictionary(
     X : sparse or dense, shape (n_documents, n_atoms)
         Non-negative codes.
     start : sparse or dense, shape (n_terms, n_atoms), optional
-        Initial dictionary, which is projected on the feasible set first. By default it is zero. The
+        Initial dictionary, by default zero, which is projected on the feasible set first. The
         objective of the result is never larger than that of the initial dictionary. Atoms that no
         document uses are returned unchanged.
     iterations : int
@@ -206,11 +207,11 @@ def fit_dictionary(
     )  # fmt: skip
     objective, bound = bounds
     return L1Fit(
-        _assemble(best, problem, A, total),
-        float(objective + constant),
-        float(bound + constant),
-        n_done,
-        trace[: n_done + 1],
+        dictionary=_assemble(best, problem, A, total),
+        objective=float(objective + constant),
+        bound=float(bound + constant),
+        iterations=n_done,
+        trace=trace[: n_done + 1],
     )
 
 

@@ -53,8 +53,8 @@ class Statistics(NamedTuple):
 def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
     """Return the statistics of documents P (n, n_terms) and their codes X (n, n_atoms).
 
-    They are summed over blocks of `STATISTICS_BLOCK` documents, so the result does not depend on
-    the number of cores.
+    The statistics are summed over blocks of `STATISTICS_BLOCK` documents, so the result does not
+    depend on the number of cores.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0
     Parameters
     ----------
     past : Statistics or None
-        Statistics of earlier batches. They have fewer terms if the vocabulary has grown.
+        Statistics of earlier batches, with fewer terms if the vocabulary has grown.
     new : Statistics
         Statistics of the batch.
     forgetting : float

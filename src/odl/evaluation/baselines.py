@@ -17,10 +17,12 @@ from odl.errors import DataError
 from odl.stream import terms, weighting
 from odl.stream.features import FeatureFile
 
-N_NEIGHBOURS = 5
+N_NEIGHBOURS = 5  # number of nearest documents whose mean distance is the score ``nearest5``
 COSINE_BLOCK = 1000  # rows and columns of a dense block of cosines, which takes 8 MB
-LONGEST_PAST = 50_000  # largest number of earlier documents that are all searched by default
-PAST_WINDOW = 10_000  # number of last documents that are searched if there are more
+# By default all earlier documents are searched up to this number, above it only the last
+# PAST_WINDOW.
+LONGEST_PAST = 50_000
+PAST_WINDOW = 10_000
 WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
 BASELINE_NAMES = (
     "nearest-tfidf",
@@ -60,7 +62,7 @@ def latest(earlier: Iterable, documents: int) -> list:
     Parameters
     ----------
     earlier : iterable of odl.stream.features.FeatureFile
-        Batches, newest first. Only the needed ones are read.
+        Batches, newest first. Only the needed batches are read.
     documents : int
         Number of documents.
 
@@ -68,7 +70,7 @@ def latest(earlier: Iterable, documents: int) -> list:
     -------
     list
         Batches in order of time, with the attributes `t`, `counts` and `terms` that `nearest`
-        needs. The first may lack its first rows.
+        needs. The first batch may lack its first rows.
 
     Examples
     --------
@@ -182,7 +184,7 @@ def nearest(
     dict of str -> ndarray of float, shape (n,)
         ``nearest-{name}`` and ``nearest5-{name}`` in [0, 1]. With fewer than five earlier
         documents, the mean is over all of them. The score is 1 for empty documents, and for all
-        documents if there are no earlier ones.
+        documents if there are no earlier documents.
 
     Raises
     ------

@@ -16,8 +16,8 @@ from odl.files.escaping import visible
 from odl.files.tables import read_table
 
 OUTSIDE_COLUMNS = ("id", "score")
-YOURS = "yours"
-REPLICATES = 1000
+YOURS = "yours"  # name of the user's scores in the result
+REPLICATES = 1000  # number of bootstrap samples
 
 
 def read(path: str | os.PathLike) -> dict[str, float]:
@@ -36,7 +36,7 @@ def read(path: str | os.PathLike) -> dict[str, float]:
         if not set(OUTSIDE_COLUMNS) <= row.keys():
             raise DataError(
                 f"{os.fspath(path)} has the columns {', '.join(row)}",
-                "id and score, separated by commas",
+                "the columns id and score, separated by commas",
                 "correct its first line",
             )
         try:
@@ -117,9 +117,9 @@ def _timesteps(entries):
     listed = sorted({int(row["t"]) for row in rows if row["listed"]})
     if not listed:
         raise DataError(
-            "no timestep of the study is in its average",
+            "the average AUC of the study includes no timestep",
             "timesteps with novel and known documents",
-            "see report.html",
+            "see the tables in report.html",
         )
     novel = {int(row["t"]): int(row["novel"]) for row in rows}
     batches = [read_scores(score_path(entries[0], t)) for t in listed]

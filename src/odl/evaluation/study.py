@@ -266,7 +266,7 @@ def means_of(*names):
 def spread_of(column, name=None):
     """Return the argument `measures` of `aggregate` for mean, sd, min and max of a column.
 
-    They ignore nan. The names of the columns begin with `name`, by default that of the column.
+    All measures ignore nan. The names of the columns begin with `name`, by default `column`.
     """
     measures = ((column, aggregation) for aggregation in ("mean", "std", "min", "max"))
     return dict(zip(over_seeds(name or column), measures, strict=True))

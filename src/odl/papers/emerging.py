@@ -41,7 +41,7 @@ class Topics(NamedTuple):
     rows : ndarray of int, shape (n,)
         Rows of the selected documents in the batch, most novel first.
     cluster : ndarray of int, shape (n,)
-        Cluster of each document, -1 for none.
+        Cluster of each document; -1 for a document in no cluster.
     residual : ndarray, shape (n,)
         ``||q - B z||_1`` of each document with the small dictionary.
     atoms : csc_array, shape (n_terms, n_clusters)
@@ -185,8 +185,8 @@ def alternate(
     lam : float
         Weight of the penalty.
     rounds : int
-        Maximum number of alternations. They stop earlier at a relative decrease of the objective of
-        `MIN_DECREASE`.
+        Maximum number of alternations. Alternation stops earlier if the relative decrease of the
+        objective is at most `MIN_DECREASE`.
 
     Returns
     -------
@@ -228,9 +228,9 @@ def group(Z, min_support):
     Returns
     -------
     cluster : ndarray of int, shape (n_documents,)
-        Cluster of each document, numbered by decreasing size. It is -1 if the code is zero or the
-        cluster has fewer than `min_support` documents. Among equal codes, that of the first atom
-        counts.
+        Cluster of each document, numbered by decreasing size; -1 if the code is zero or the cluster
+        has fewer than `min_support` documents. Among equal codes, the code of the first atom
+        counts as largest.
     atoms : ndarray of int
         Atom of each cluster.
     """
@@ -265,7 +265,7 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     Raises
     ------
     ParameterError
-        If the number of scores differs from that of documents, or a score is nan.
+        If the number of scores differs from the number of documents, or a score is nan.
 
     Examples
     --------
@@ -293,7 +293,14 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     residual = objective - settings.lam * np.asarray(Z.sum(axis=1)).ravel()
     members = [np.flatnonzero(cluster == number) for number in range(len(atoms))]
     best = np.array([rows_in[np.argmin(residual[rows_in])] for rows_in in members], dtype=np.int64)
-    return Topics(rows, cluster, residual, B[:, atoms], rows[best], float(objective.sum()))
+    return Topics(
+        rows=rows,
+        cluster=cluster,
+        residual=residual,
+        atoms=B[:, atoms],
+        representative=rows[best],
+        objective=float(objective.sum()),
+    )
 
 
 def find_in_files(scores, source, settings=None, corpus_features=None):

@@ -76,7 +76,7 @@ class EmergingTopics:
     ids : list of str
         Ids of the selected documents.
     cluster : ndarray of int32, shape (n,)
-        Cluster of each selected document, -1 for none.
+        Cluster of each selected document; -1 for a document in no cluster.
     residual : ndarray of float64, shape (n,)
         ``||q - B z||_1`` of each selected document with the small dictionary.
     objective : float
@@ -411,13 +411,16 @@ def score_run(path):
                 )
         weighting = json.loads(str(file.attrs["weighting"]))
         if not isinstance(weighting, dict) or not weighting.keys() <= set(WEIGHTING_KEYS):
-            raise ValueError("its attribute weighting is not a weighting of terms")
+            raise ValueError("the attribute weighting does not contain settings of term weights")
         texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
         return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}, weighting
 
 
 def section(table, selection):
     """Return the HTML of the report about the clusters of each timestep and their topics.
+
+    It is empty if no run of the shown seed has emerging topics. Otherwise it describes the run
+    shown in detail, or the first run with emerging topics if that run has none.
 
     Parameters
     ----------
@@ -432,16 +435,17 @@ def section(table, selection):
     rows = [
         row for row in read_table(table, EMERGING_OVER_SEEDS) if row["corpus"] == selection.corpus
     ]
-    followed = {(row["run"], row["k"]) for row in rows}
+    runs_with_topics = {(row["run"], row["k"]) for row in rows}
     entries = [entry for entry in selection.plan if entry["seed"] == selection.shown["seed"]]
-    entries = [entry for entry in entries if (entry["run"], entry["k"]) in followed]
+    entries = [entry for entry in entries if (entry["run"], entry["k"]) in runs_with_topics]
     if not entries:
         return Markup("")
-    entry, steps = selection.shown if selection.shown in entries else entries[0], []
+    entry = selection.shown if selection.shown in entries else entries[0]
+    steps = []
     rule = selection.settings.get("topics", "all")
     for t in thin([t for t in entry["timesteps"] if t > 0], MOST_STEPS):
         emerging = read_emerging(os.path.join(entry["folder"], "emerging", f"{t}.h5"))
-        pair = emerging, selection.batch(entry, t), rule
-        steps.append((t, judge(*pair), describe(*pair)))
+        batch = selection.batch(entry, t)
+        steps.append((t, judge(emerging, batch, rule), describe(emerging, batch, rule)))
     means = [row for row in rows if (row["run"], row["k"]) == (entry["run"], entry["k"])]
     return render("papers/emergingfiles.jinja", entry=entry, means=means, steps=steps)

@@ -210,7 +210,7 @@ def hindsight(
     grid : list of int
         Increasing numbers of timesteps, from 1.
     start : csc_array
-        Initial dictionary of the first fit. Later fits start from the previous one.
+        Initial dictionary of the first fit. Later fits start from the previously fitted dictionary.
     tolerance : float
         Relative duality gap at which a fit stops.
     iterations : int
@@ -263,8 +263,8 @@ def measure(
     learner : Learner
         Learner with `odl.learners.Learner.has_regret`.
     timesteps : int
-        Number of horizons T for which the best fixed dictionary is fitted. With 0, it is fitted for
-        all T. Rows of other timesteps lack the values that need it.
+        Number of horizons T for which the best fixed dictionary is fitted; 0: all T. Rows of other
+        timesteps lack the values that are computed from this dictionary.
     tolerance, iterations
         As in `hindsight`.
 
@@ -416,11 +416,12 @@ def bounds(
     [400.0, 627.6, 832.0, 2254.2]
     """
     root = np.sqrt(T / tau)
+    violation_at_best = 4 * upsilon * distance * root / phi if phi else 0.0
     return Bounds(
-        phi * distance * root,
-        phi**2 * T / (2 * beta) + distance**2 * beta / (2 * tau),
-        2 * distance**2 / tau + (4 * upsilon * distance * root / phi if phi else 0.0),
-        2 * distance**2 / tau + 4 * upsilon * T / beta,
+        theorem_regret=phi * distance * root,
+        bound_regret=phi**2 * T / (2 * beta) + distance**2 * beta / (2 * tau),
+        theorem_violation=2 * distance**2 / tau + violation_at_best,
+        bound_violation=2 * distance**2 / tau + 4 * upsilon * T / beta,
     )
 
 

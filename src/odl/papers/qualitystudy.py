@@ -40,7 +40,7 @@ def learn(stream, runs, k, every=False):
     k : int
         Number of atoms, for learners that need it.
     every : bool
-        Whether to score all timesteps instead of the evaluated ones.
+        Whether to score all timesteps instead of only the evaluated timesteps.
 
     Returns
     -------
@@ -261,14 +261,15 @@ def measure_auc(stream, scores):
 def score_by_age(stream, peer_learners):
     """Score all timesteps after the first by five nearest neighbours, with cosines weighted by age.
 
-    The weights of a run are equal, those of a window, of a half-life, or of `Recent`
-    (`age_factors`).
+    Each run has its own weights (`age_factors`): equal weights, a window, a half-life, or the
+    weights of `Recent`.
 
     Parameters
     ----------
     stream : odl.papers.experiments.quality.SeededStream
-    peer_learners : dict
-        Learners (`contexts`) for runs with batch peers.
+    peer_learners : dict of str to learner
+        Algorithm -> learner whose peer effect is added to the scores, in extra runs (see
+        `contexts`).
 
     Returns
     -------
@@ -332,8 +333,8 @@ def add_peers(stream, contexts, name, scores, alike=None):
     Parameters
     ----------
     stream : odl.papers.experiments.quality.SeededStream
-    contexts : dict
-        Learners by algorithm (`contexts`).
+    contexts : dict of str to learner
+        Algorithm -> learner, as the function `contexts` returns.
     name : str
         Name of the method.
     scores : dict of int to ndarray
@@ -363,7 +364,8 @@ def compare_pairs(streams, runs, cosines):
     streams : list of odl.papers.experiments.quality.SeededStream
         Stream of each seed, after all calls of `SeededStream.judge`.
     runs : list of str
-        Names of learners. All other names are methods to compare with.
+        Names of learners. All other names in the judgements are methods with which the learners are
+        compared.
     cosines : collection of str
         Names of the cosines, with and without batch peers.
 
@@ -409,7 +411,7 @@ def _difference(judgements, run, best):
 
 
 def follow(stream, name):
-    """Run one of the other methods over a stream.
+    """Score a stream by a rival method, and measure its memory and CPU time.
 
     Parameters
     ----------

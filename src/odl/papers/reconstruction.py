@@ -127,8 +127,8 @@ class Bench:
         """Return the dictionary learned with lam = 2^exponent, shape (n_pixels, n_atoms).
 
         The initial atoms of both penalties are the same patches. Learning uses a share of the
-        training patches, but at least `MIN_PATCHES` per atom, since errors would not separate good
-        from bad lam with fewer.
+        training patches, but at least `MIN_PATCHES` per atom: with fewer patches, errors do not
+        separate good from bad lam.
         """
         tree, n_train = parse_tree(shape), len(self.train)
         count = min(max(int(np.ceil(share * n_train)), MIN_PATCHES * tree.n_nodes), n_train)
@@ -290,7 +290,7 @@ def search_penalty(bench, penalty):
 def _equal(bench, row):
     """Return the test row of a flat dictionary with as many atoms as a selected tree.
 
-    Its lam is selected for the flat penalty.
+    The lam of this dictionary is selected for the flat penalty.
     """
     missing, shape = row["missing"], row["tree"]
     return _test_row(

@@ -95,7 +95,7 @@ def two_groups(documents, settings):
     """
     groups = settings["groups"]
     if len(groups) != 2:
-        raise ConfigError(f"groups has {len(groups)} names", "two", "name two newsgroups")
+        raise ConfigError(f"groups has {len(groups)} names", "two names", "name two newsgroups")
     names = np.array([topics[0] if topics else "" for topics in documents.topics])
     for group in groups:
         if group not in names:
@@ -186,7 +186,7 @@ def codes(method, p, train, test, settings, seed, exponent):
     method : {"flat", "tree"}
         Penalty of the codes: l1 norm, or groups of a binary tree of p nodes.
     p : int
-        Number of atoms. They are non-negative, of l1 norm at most 1.
+        Number of atoms, which are non-negative and have l1 norm at most 1.
     train, test : csr_array, shape (n_documents, n_words)
     settings : dict
         tolerance, iterations, rounds and decrease of the fit.

@@ -110,9 +110,7 @@ def check_terms(P, A):
     """Raise ParameterError if documents and a dictionary have different numbers of terms."""
     if P.shape[1] != A.shape[0]:
         defect = f"P has {P.shape[1]} terms and A has {A.shape[0]}"
-        raise ParameterError(
-            defect, "the same terms in P and A", "weigh documents with the vocabulary of A"
-        )
+        raise ParameterError(defect, "equal numbers of terms", "compute P with the vocabulary of A")
 
 
 def check_signs(matrix, name):

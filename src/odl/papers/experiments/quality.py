@@ -50,7 +50,7 @@ class SeededStream:
     seed : int
         Seed of the order and of initial atoms.
     max_batches : int
-        Maximum number of batches. 0 stands for all.
+        Maximum number of batches; 0: all.
 
     Raises
     ------
@@ -138,7 +138,7 @@ class SeededStream:
         batches = [
             ([results[t] for results in scores.values()], self.labels[t]) for t in self.listed
         ]
-        # Replicates differ between seeds, so that averages over seeds use independent ones.
+        # Replicates differ between seeds, so that averages over seeds use independent replicates.
         seed = (self.rule["seed"], self.seed)
         drawn = metrics.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
         results = {
@@ -155,7 +155,8 @@ def _variants(settings, study):
     Raises
     ------
     ConfigError
-        If the study has no learner for a run in the settings, or one with another algorithm.
+        If a run in the settings is not a learner of the study, or its algorithm is not in
+        `ALGORITHMS`.
     """
     for run in settings["runs"]:
         if run not in study["learners"]:

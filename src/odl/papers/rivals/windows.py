@@ -92,8 +92,8 @@ class LastTenThousand(WholePast):
 class InvertedPast:
     """Inverted index of the log term frequencies of earlier documents, for cosines by tf-idf.
 
-    The idf is that of the current batch. Documents of the batch are multiplied by its square, so
-    the index does not depend on it.
+    The idf is that of the current batch. The rows of the batch are multiplied by the square of the
+    idf, so the index does not depend on the idf.
     """
 
     def __init__(self):

@@ -100,9 +100,8 @@ def summary_lines(judged, lost):
             f"{source or 'no file'} {describe_yes(group)}"
             for source, group in ordered[:SOURCES_NAMED]
         ]
-        n_more = len(ordered) - len(named)
-        if n_more:
-            named.append(views.plural(n_more, "more source"))
+        if len(ordered) > SOURCES_NAMED:
+            named.append(views.plural(len(ordered) - SOURCES_NAMED, "more source"))
         lines.append(f"By source: {'; '.join(named)}.")
     if lost:
         count = views.plural(lost, "verdict")

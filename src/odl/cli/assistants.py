@@ -100,8 +100,11 @@ def tools(streams):
         if stream or len(streams.places) == 1:
             return answers.what_is_new(streams.watch(stream), since)
         room = answers.MAX_CHARACTERS // len(streams.places)
-        watches = map(streams.watch, streams.places)
-        return {"streams": [answers.what_is_new(watch, since, room) for watch in watches]}
+        return {
+            "streams": [
+                answers.what_is_new(streams.watch(name), since, room) for name in streams.places
+            ]
+        }
 
     def explain(event: int | str, stream: str = "") -> dict:
         """Explain an event (states, sizes, own words, headlines) or the score of a document.

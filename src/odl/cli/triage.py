@@ -593,8 +593,9 @@ def unmute(args):
             "name one of these" if known else "mute or follow it first",
         )
     line = gone[-1]
-    effect = f"{line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}"
-    print(visible(f"odl unmute: {effect}."))
+    print(
+        visible(f"odl unmute: {line.what} was {line.verdict}; its line is gone from feedback.csv.")
+    )
 
 
 @subcommand(

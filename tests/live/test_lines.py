@@ -337,4 +337,4 @@ def test_periods_are_lines_of_text_without_answers(news):
     )
     names = {row["headline"] for row in learned if row["period"] >= 3}
     assert names and {line.split("  ")[1].split(" (")[0] for line in more} == names
-    assert all("; by chance once in " in line or "; certain" in line for line in more)
+    assert all("; by chance 1 in " in line or "; certain" in line for line in more)

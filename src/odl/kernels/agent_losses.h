@@ -102,7 +102,7 @@ inline Columns write_atoms(const Atoms &atoms) {
 
 inline double clip(double value, double limit) { return std::min(std::max(value, -limit), limit); }
 
-// Return soft(value, threshold), or its positive part.
+// Return soft(value, threshold); without `is_signed`, its positive part.
 inline double soft(double value, double threshold, bool is_signed) {
     if (value > threshold) return value - threshold;
     if (is_signed && value < -threshold) return value + threshold;

@@ -100,7 +100,7 @@ struct Owners {
     }
 };
 
-// Free a slot for a document and return it; return -1 if the document should join the nearest atom instead.
+// Free a slot for a document and return its number, or return -1 if the document should join the nearest atom.
 //
 // `full` chooses the action: MERGE the two atoms with the lowest cost unless joining costs less, JOIN, or RETIRE the
 // smallest atom.

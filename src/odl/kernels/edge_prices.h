@@ -1,6 +1,6 @@
 // Edges of the simplex method for exact L1 codes: prices, choice of an edge, line search, and exchange of forms.
 //
-// A *form* is a residual r_i = p_i - a_i x or a code x_j. A vertex is a point at which n_atoms forms are held at zero.
+// A *form* is a residual r_i = p_i - a_i x or a code x_j. A vertex is a point at which n_atoms forms are fixed at zero.
 // Column k of `edges` is the direction along which the k-th of these forms grows by one and the others remain zero.
 #pragma once
 
@@ -180,10 +180,10 @@ struct Block {
     int64_t form;
 };
 
-// Return the length of the step along the edge, and the form that is zero at its end and is held there.
+// Return the length of the step along the edge, and the form that becomes zero at its end and is fixed there.
 //
-// No code may become negative. Of forms that reach zero at the same step, the one that changes fastest is returned: it
-// is the stablest pivot. The step is infinite if rounding errors hide the bound.
+// No code may become negative. Of forms that reach zero at the same step, the one that changes fastest is returned,
+// because its pivot is the most stable. The step is infinite if rounding errors hide the bound.
 inline Block blocking(int64_t atoms, Touched touched, double slope, Work &work) {
     double limit = INFINITE;
     for (int64_t j = 0; j < atoms; j++)
@@ -265,7 +265,7 @@ inline void see(int64_t form, int64_t atoms, Work &work) {
     }
 }
 
-// Hold `form`, whose `image` is set, at zero instead of the form of `edge`: one elimination step on `edges`.
+// Fix `form`, whose `image` is set, at zero instead of the form of `edge`: one elimination step on `edges`.
 inline void exchange(int64_t edge, int64_t form, int64_t atoms, Work &work) {
     double pivot = work.image[edge];
     const double *__restrict image = work.image.data;

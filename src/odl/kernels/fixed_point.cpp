@@ -169,7 +169,7 @@ class Search {
         }
     }
 
-    // Set the dual variables of all agents from the codes; plain ones may lie beyond the limits.
+    // Set the dual variables of all agents from the codes. Values on plain terms may lie beyond the limits.
     void set_duals() {
         for (int64_t k = 0; k < n_agents(); k++) {
             duals.coefficients(k, 0) = reach[k];
@@ -183,8 +183,8 @@ class Search {
         }
     }
 
-    // Set free agents whose value is beyond a limit to that limit, and free agents that would leave their limit. Mark
-    // the terms on which this happens; return whether there are any.
+    // Set free agents whose value is beyond a limit to that limit, and release agents that would leave their limit.
+    // Mark the terms on which an agent changes; return whether there are any.
     bool turn_agents() {
         bool turned = false;
         for (int64_t i = 0; i < basis.n_plain; i++) {

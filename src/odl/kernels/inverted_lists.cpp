@@ -224,7 +224,7 @@ void invert(const Rows &compressed, const PlainLists &lists) {
     offsets[0] = 0;
 }
 
-// Give a column the next number of a piece, unless it has one, or is empty and `filled` pieces are wanted.
+// Assign the next piece number to a column, unless it has one. With `filled`, empty columns are no pieces.
 void add_piece(bool filled, int64_t column, Table<const int64_t> spans, Span<int64_t> piece, Span<int64_t> owner,
                int64_t &n_pieces) {
     if (piece[column] >= 0 || (filled && spans(column, 0) == spans(column, 1))) return;
@@ -452,7 +452,8 @@ void flatten(Span<const int64_t> starts, Span<const double> weights, double powe
         flatten_row(row, starts[row], starts[row + 1], weights, power, values, lengths);
 }
 
-// A set of terms that is read in ascending order. A bit of `summary` tells that a word of `bits` is not 0.
+// A set of terms that is read in ascending order. Bit t of `bits` is set for each term t, in words of 64 bits. Bit i of
+// `summary` is set if word i of `bits` is not 0.
 class TermSet {
   public:
     void widen(int64_t n_terms) {
@@ -465,7 +466,7 @@ class TermSet {
         summary[term / 4096] |= uint64_t{1} << term / 64 % 64;
     }
 
-    // Call a function with each term, and remove all terms.
+    // Call a function with each term, and remove all terms. x & (x - 1) clears the lowest bit of x.
     template <class Function> void drain(Function function) {
         for (std::size_t high = 0; high < summary.size(); high++)
             for (; summary[high]; summary[high] &= summary[high] - 1) {
@@ -479,7 +480,8 @@ class TermSet {
     std::vector<uint64_t> bits, summary;
 };
 
-// Write the sum of weighted rows from `free` on, terms ascending, without entries of 0; return its end.
+// Write the sum of weighted rows to `entries`, from position `free` on: terms ascending, without zeros. Return the
+// position after the last entry.
 int64_t add_up(Span<const int64_t> places, Span<const double> factors, double late_factor, const TwoFamilies &rows,
                Span<double> dense, TermSet &terms, int64_t free, const NewEntries &entries) {
     int64_t before = rows.early.spans.rows;
@@ -502,8 +504,8 @@ int64_t add_up(Span<const int64_t> places, Span<const double> factors, double la
     return free;
 }
 
-// Copy the `most` largest weights of a row and their terms to `free`; for ties, the first ones. Return the position
-// after the last copied entry.
+// Copy the `most` largest weights of a row and their terms to positions from `free` on; for ties, the first ones.
+// Return the position after the last copied entry.
 int64_t cut(int64_t most, int64_t begin, int64_t end, int64_t free, Span<uint32_t> terms, Span<double> weights) {
     int64_t n_ties = 0;  // number of weights equal to `least` that are copied
     double least = 0.0;
@@ -525,7 +527,7 @@ int64_t cut(int64_t most, int64_t begin, int64_t end, int64_t free, Span<uint32_
     return free;
 }
 
-// Scale a row to an l2 norm of 1, or by a power of two to a norm from 1 to 2; return its norm before.
+// Scale a row to the l2 norm 1 (`unit`), or by a power of two to a norm from 1 to 2. Return the norm before scaling.
 double scale_row(bool unit, int64_t begin, int64_t end, Span<double> weights) {
     double total = 0.0;
     for (int64_t entry = begin; entry < end; entry++) total += weights[entry] * weights[entry];

@@ -62,7 +62,8 @@ inline Sign sign_at(Text text, int64_t at, Kinds kinds) {
     return {kinds[0xFFFF], at + 4};
 }
 
-// Append a span to `spans`, whose first entry is the number of spans.
+// Append a span to `spans`. Entry 0 is the number of used entries after it, two for each span: its begin, and twice its
+// end, plus 1 for a word.
 inline void append(int64_t first, int64_t last, bool is_word, Spans spans) {
     int32_t place = spans[0];
     spans[place + 1] = static_cast<int32_t>(first);
@@ -70,7 +71,7 @@ inline void append(int64_t first, int64_t last, bool is_word, Spans spans) {
     spans[0] = place + 2;
 }
 
-// Append a piece without characters of kind EDGE at its ends if this is a word, else with them.
+// Append a piece to `spans`: if it is a word between characters of kind EDGE, only the word; without letters, nothing.
 void append_piece(Text text, int64_t first, int64_t last, Kinds kinds, Spans spans) {
     int64_t begin = first, end = last, length = 0;
     int kind = CUT;
@@ -88,7 +89,8 @@ void append_piece(Text text, int64_t first, int64_t last, Kinds kinds, Spans spa
         append(first, last, false, spans);
 }
 
-// Append the parts of a piece that ends at a character of kind CUT; characters of scripts without spaces have 3 bytes.
+// Split a piece, which ends at a character of kind CUT, and append its parts. Characters of scripts without spaces have
+// 3 bytes, so a pair or triple of `size` characters has 3 size bytes.
 void append_parts(Text text, int64_t first, int64_t last, Kinds kinds, Spans spans) {
     int64_t begin = first, length = 0, size = 0;
     int kind = CUT;

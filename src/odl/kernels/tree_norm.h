@@ -104,7 +104,7 @@ inline void prox_linf(Span<double> v, const TreeLayout &layout, double lam, Span
     }
 }
 
-// v <- prox, in place; over v >= 0 if it is positive.
+// v <- prox, in place. With `positive`, the minimum is over u >= 0.
 inline void tree_prox(Span<double> v, const TreeLayout &layout, double lam, bool infinity, bool positive,
                       TreeWork work) {
     if (positive)

@@ -87,7 +87,7 @@ Vector<int64_t> group(const ward::Merging &given, int64_t target) {
         if (atoms.documents[gone] > atoms.documents[kept]) std::swap(gone, kept);
         owner[gone] = kept;
         ward::join(gone, kept, groups.merge(gone, kept), atoms);
-        atoms.stamp[gone] = ward::NEVER;  // a price with it as partner becomes a lower bound
+        atoms.stamp[gone] = ward::NEVER;  // prices of atoms with this partner become lower bounds
         atoms.partner(gone, 0) = ward::NOBODY;
         ward::set_price(gone, ward::INFINITE, atoms);
     }

@@ -44,7 +44,7 @@ class Clusters:
     n_terms : int
         Size of the vocabulary of the batch.
     settings : dict
-        terms, same, full and flatten of `odl.learners.adaptive.Adaptive`.
+        Hyper-parameters terms, same, full and flatten of `odl.learners.adaptive.Adaptive`.
     worth : float
         Weight of a document of the batch in its atom.
 

@@ -163,7 +163,8 @@ class Arrivals:
         for number, row in enumerate(rows):
             roles = collection.values_by_role(row.columns, self.columns)
             try:
-                row.parsed = collected.add_row("inbox", f"line {number + 1}", roles, True)
+                location = f"line {number + 1}"
+                row.parsed = collected.add_row("inbox", location, roles, with_ids=True)
                 faults.append("")
             except (ValueError, OverflowError, RecursionError) as error:
                 faults.append(fault_of(error))
@@ -289,8 +290,9 @@ class DocumentJudge:
         Returns
         -------
         list of dict
-            Timestep of the dictionary, score, tail probability, words with their shares of the
-            score, number and name of the event that the document joins.
+            ``dictionary`` (timestep), ``score``, ``tail`` (probability), ``reasons`` (words with
+            their shares of the score), and number (``topic``) and name (``topic_name``) of the
+            event that the document joins, None if it joins none.
         """
         own = self._words_of(documents)
         pieces = self.pieces.for_words(own.names) if self.pieces else None

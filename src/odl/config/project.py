@@ -144,7 +144,7 @@ def checked(config):
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
             raise ConfigError(
                 f"{root} was written by odl run, not by Snakemake",
-                "a folder that only one of the two runs",
+                "a folder that only odl run or only Snakemake runs",
                 f"type odl run, or write '{DRIVER}: snakemake' into {FILE}",
             )
         return study_config

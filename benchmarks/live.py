@@ -184,7 +184,7 @@ def main():
             for first in range(args.group, len(lines), args.group):
                 watch.take(list(enumerate(lines[first : first + args.group])))
             cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
-            watch.close(drained=True)
+            watch.close(interrupted=True)
         count = len(lines) - args.group
         if watch.n_refused or watch.n_accepted != len(lines):
             raise SystemExit("not all documents were answered")

@@ -376,7 +376,7 @@ def test_wrong_columns_name_what_is_there(tmp_path):
         columns={"title": "texts"},
     )
     path = lines(tmp_path / "d.jsonl", '{"text": "storm", "Time": "1998"}')
-    refused("expected a column 'time'; rename it, or set columns.time", path)
+    refused("expected a column 'time'; rename the column in the file, or set columns.time", path)
     assert len(read(path, columns={"time": "Time"})) == 1
 
 

@@ -181,7 +181,7 @@ def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
                 for path in (news / "inbox").glob(".*.jsonl"):
                     path.write_bytes(path.read_bytes() + b'{"id": "to')
             else:
-                watch.close(drained=ending == "signal" and end < len(given))
+                watch.close(interrupted=ending == "signal" and end < len(given))
             for one in told():
                 assert not one["provisional"] or accepted.setdefault(one["id"], one) == one
         if draw.random() < 0.4:
@@ -227,7 +227,7 @@ def test_a_document_of_the_period_before_is_known_after_a_kill(news):
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20) + posts(4, 5)))
         assert told() == first and watch.n_accepted == 0
-        watch.close(drained=True)
+        watch.close(interrupted=True)
     stored = [
         json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()
     ]
@@ -241,7 +241,7 @@ def test_a_signal_while_a_period_is_learned_reopens_no_older_period(news, tmp_pa
     with watched(news) as (watch, told):
         watch.take(lines([*posts(3, 20), *posts(4, 5), late]))
         assert watch.learned
-        watch.close(drained=True)
+        watch.close(interrupted=True)
         first = told()
     assert first[-1]["late"] and first[-1]["period"] == "2026-02-02"
     subprocess.run(["gzip", *(news / "inbox").glob("2*.jsonl")], check=True)
@@ -295,7 +295,7 @@ def test_a_time_that_is_to_come_ends_no_period(news, tmp_path, monkeypatch):
             ("2026-01-26", False),
         ]
         first = told()[-2]
-        watch.close(drained=True)
+        watch.close(interrupted=True)
     assert (news / "inbox" / ".2026-02-02-0001.jsonl").exists() and "190 in all" in odl(
         "run", news
     ).stdout
@@ -372,7 +372,7 @@ def test_a_document_that_cannot_be_judged_is_refused_alone(news, monkeypatch):
         assert [one["id"] for one in told()[2:]] == ["w3-0", "w3-2", "w4-1", "w4-2"]
         assert [number for number, _ in watch.refused] == [2, 2, 4]
         assert watch.refused[0][1] == "it cannot be judged (ZeroDivisionError: no weight)"
-        watch.close(drained=True)
+        watch.close(interrupted=True)
 
 
 def test_a_repeated_document_gets_the_same_answer_also_after_a_restart(news):
@@ -380,7 +380,7 @@ def test_a_repeated_document_gets_the_same_answer_also_after_a_restart(news):
     with watched(news) as (watch, told):
         watch.take(given)
         before = told()
-        watch.close(drained=True)
+        watch.close(interrupted=True)
     with watched(news) as (watch, told):
         watch.take(given[::-1])
         assert told() == before[::-1] and (watch.n_accepted, watch.n_repeated) == (0, 20)
@@ -517,7 +517,7 @@ def memory(folder, weeks, n):
                     row["text"] += f" ref{week}x{number}"
                 watch.take(lines(rows))
             sizes.append(psutil.Process().memory_info().rss)
-        watch.close(drained=True)
+        watch.close(interrupted=True)
     return sizes
 
 
@@ -846,7 +846,7 @@ def test_documents_without_a_time_and_late_ones_are_named_once(news, capsys):
     with watched(news) as (watch, told):
         watch.take(lines([*posts(3)[:2], *undated, *posts(3)[2:5]]))
         assert [one["late"] for one in told()] == [False] * 4 + [True] * 3
-        watch.close(drained=True)
+        watch.close(interrupted=True)
     printed = capsys.readouterr().err
     assert printed.count("document first has no time and gets the time of its arrival") == 1
     assert printed.count("document w3-2 came after its period had ended") == 1
@@ -857,7 +857,7 @@ def test_documents_without_a_time_and_late_ones_are_named_once(news, capsys):
 def test_a_period_that_a_run_learned_in_part_is_told_when_it_ends(news):
     with watched(news) as (watch, told):
         watch.take(lines(posts(3)[:20]))
-        watch.close(drained=True)
+        watch.close(interrupted=True)
     assert odl("run", news).returncode == 0
     with watched(news) as (watch, told):
         watch.take(lines(posts(3)[20:] + posts(4, 20)))

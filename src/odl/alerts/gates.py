@@ -51,7 +51,8 @@ largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
     sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi'). (4)
 
 These are the probability-weighted moments of Hosking and Wallis (1987), with the shape halved
-because few excesses do not determine it. The term 1 / k accounts for the error of a prediction.
+because few excesses do not determine it. Adding 1 / k to the shape widens the tail, to allow for
+the error of an estimate from k excesses.
 
 One p. Gate g has the share w_g of the level, `LEVEL_SHARES`: p = min over g of p_g / w_g.
 """

@@ -137,23 +137,27 @@ def write(path, period, names, carried):
 
 
 def _record_of(period, names):
-    """Return the stored arrays and lists of strings of a period and its documents, by name."""
+    """Return the stored arrays and lists of strings of a period and its documents, by name.
+
+    `names` has the ids, titles, files and times of the documents (`Names`). The array "source"
+    contains the index of each document's file in the list "sources".
+    """
     facts = {name: kind(getattr(period, name)) for name, kind in PERIOD_FACTS.items()}
     facts |= {name: getattr(period, name) for name in JSON_FACTS}
-    facts["settings"] = dict(sorted(period.settings.items()))
+    facts["settings"] = dict(sorted(period.settings.items()))  # equal periods have equal bytes
     record = {name: getattr(period, name) for name in (*PERIOD_ARRAYS, "shares")}
     if period.meaning is not None:
         record["meaning"] = period.meaning
     for name in ("headlines", "below", "unseen"):
         record[name] = [_json(vars(value)) for value in getattr(period, name)]
-    sources = {source: number for number, source in enumerate(sorted(set(names.files)))}
+    index_of_file = {file: index for index, file in enumerate(sorted(set(names.files)))}
     return record | {
         "facts": [_json(facts)],
         "items": [_line(document) for document in period.documents_of.values()],
         "ids": names.ids,
         "titles": names.titles,
-        "sources": [*sources],
-        "source": np.array([sources[source] for source in names.files], dtype=np.int32),
+        "sources": [*index_of_file],
+        "source": np.array([index_of_file[file] for file in names.files], dtype=np.int32),
         "times": names.times,
     }
 

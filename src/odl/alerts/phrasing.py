@@ -310,8 +310,8 @@ def _phrase_of(word, chosen, candidates):
 def join_pieces(words):
     """Join overlapping pieces of words in scripts without spaces, if no text spells the words.
 
-    A piece is joined to a word that ends with all but its last character, or that begins with all
-    but its first. Other words are returned unchanged.
+    A piece of n characters is joined to a word if its first n - 1 characters end the word, or if
+    its last n - 1 characters begin the word. Other words are returned unchanged.
 
     Examples
     --------
@@ -494,6 +494,7 @@ def _spell_candidates(text, units):
 def _are_joined(text, end, start):
     """Return whether units that end and start at two positions of a text may be in one phrase."""
     joint = text[end:start]
-    if joint == " ":  # no script without spaces may be next to it
+    # A space next to a character of a script without spaces separates phrases.
+    if joint == " ":
         return not SPACELESS_RUN.search(text[end - 1 : start + 1])
     return joint in WORD_JOINTS

@@ -140,7 +140,9 @@ def codes(
         X = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     objective = objectives(P, A, lam, X)
     if not np.isfinite(objective).all():
-        raise ParameterError("ADMM overflows", "weights near 1", "rescale P and A")
+        raise ParameterError(
+            "the objective of ADMM is not finite", "entries of P and A near 1", "rescale P and A"
+        )
     if not return_gap:
         return X, objective
     return X, objective, np.maximum(objective - exact.codes(P, A, lam)[1], 0.0)

@@ -844,7 +844,7 @@ def check_columns_seen(path, seen, columns):
             raise DataError(
                 f"{path} has the columns {_join_names(seen)}{hint}",
                 f"a column {name!r}",
-                f"rename it, or set columns.{role}",
+                f"rename the column in the file, or set columns.{role} to its name",
             )
 
 

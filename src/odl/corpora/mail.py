@@ -397,7 +397,7 @@ def _payload(part, inner=None):
 
 
 def _base64(data):
-    """Decode base64 that may contain other characters, and several "=" or none at the end."""
+    """Decode base64. Other characters are ignored; padding may be missing, repeated or inside."""
     decoded = []
     for piece in re.split(b"=+", data):
         digits = NON_BASE64.sub(b"", piece)

@@ -143,7 +143,9 @@ def milliseconds(path, newid, inside):
         return int(np.datetime64(date, "ms").astype(np.int64))
     except ValueError as error:
         raise DataError(
-            f"{path} has the date {date} for document {newid}", "a date of 1987", FETCH
+            f"document {newid} in {path} has the invalid time {date}",
+            "a valid date and time, such as 1987-02-26T15:01:01.790",
+            FETCH,
         ) from error
 
 

@@ -42,10 +42,10 @@ def share_of_peers(context: float, n_documents: int) -> float:
 def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: int) -> np.ndarray:
     """Return the scores of a batch, each combined with the scores of its peers.
 
-    In batches of at least 100 documents, `in_order` permutes the scores. In smaller batches a score
-    s becomes (1 - a) s + a sum_N cos s / sum_N cos, where N are the peers, cos their cosines to the
-    document, and a the result of `share_of_peers`. The score of a document without peers does not
-    change.
+    In batches of at least 100 documents, `in_order` permutes the scores. In smaller batches the
+    score s_i of document i becomes (1 - a) s_i + a (sum_j c_ij s_j) / (sum_j c_ij). Here j runs
+    over the peers of i, c_ij is the cosine of documents i and j, and a is the result of
+    `share_of_peers`. The score of a document without peers does not change.
 
     Equation `levels-context` of docs/method.md.
 

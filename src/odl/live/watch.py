@@ -591,12 +591,12 @@ class LiveWatch:
             self.learned, self.n_learning = None, 0
             self.tell(records)
 
-    def close(self, drained=False):
+    def close(self, interrupted=False):
         """End the watch, and print the numbers of accepted, late and refused documents.
 
         Parameters
         ----------
-        drained : bool
+        interrupted : bool
             Whether a signal ends the watch: the open period continues in the next watch. Otherwise
             the input has ended, and the last period is learned.
 
@@ -605,21 +605,34 @@ class LiveWatch:
         DataError, EarlierError
             If the input has ended and the last period could not be learned.
         """
-        if not drained:
-            if self.n_accepted or self.inbox.begun():
-                self.end()
-            # A run also writes the table of refused documents.
-            if self.page_due or (self.n_refused and not self.learned):
-                self.learn()
-            while self.learned:
-                self.finish()
-            self.runner.close()
+        if interrupted:
+            self._stop()
         else:
-            self.runner.stop()
-            for label in self.inbox.begun():
-                self.inbox.publish(label)
-        self._print_counts(names_table=not drained)
-        if self.fault and not drained:
+            self._learn_last_period()
+
+    def _stop(self):
+        """Stop the run under way, and publish the documents of the open periods."""
+        self.runner.stop()
+        for label in self.inbox.begun():
+            self.inbox.publish(label)
+        self._print_counts(names_table=False)
+        self.run_again = False
+        # The run may have ended before the signal reached it.
+        with contextlib.suppress(OdlError, OSError):
+            self.finish()
+
+    def _learn_last_period(self):
+        """Learn the last period after the end of the input; raise an error if that fails."""
+        if self.n_accepted or self.inbox.begun():
+            self.end()
+        # A run also writes the table of refused documents.
+        if self.page_due or (self.n_refused and not self.learned):
+            self.learn()
+        while self.learned:
+            self.finish()
+        self.runner.close()
+        self._print_counts(names_table=True)
+        if self.fault:
             if error := self.earlier_error():
                 raise error
             raise DataError(
@@ -627,10 +640,6 @@ class LiveWatch:
                 "odl run to succeed",
                 "correct what is printed above, then type odl run",
             )
-        self.run_again = False
-        # The run may have ended before the signal reached it.
-        with contextlib.suppress(OdlError, OSError):
-            self.finish()
 
     def _print_counts(self, names_table):
         """Print the numbers of documents, with the path of the table of refused documents or not.
@@ -695,9 +704,9 @@ def follow(groups, runner, *settings):
                     else:
                         watch.pause()
             except Exception:  # any fault is raised after the accepted documents are published
-                watch.close(drained=True)
+                watch.close(interrupted=True)
                 raise
-            watch.close(drained=bool(arrived))
+            watch.close(interrupted=bool(arrived))
         except processes.Stopped:
             # A command, a lock or the reader of the answers blocks the watch: end as after a kill.
             runner.stop()

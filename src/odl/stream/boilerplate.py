@@ -25,8 +25,8 @@ from odl.files import storage
 
 # Smallest number of documents, and smallest share of the documents in the window, with a passage.
 MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE = 10, 0.01
-# Smallest share of the documents in a timestep with a passage that no earlier timestep has, such as
-# a new footer.
+# A passage that no earlier timestep has, such as a new footer, is boilerplate if at least this
+# share of the documents in the timestep contain it.
 MIN_TIMESTEP_SHARE = 0.1
 # Smallest numbers of timesteps and of documents in the window before the timestep.
 WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000

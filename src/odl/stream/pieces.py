@@ -87,11 +87,11 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     """Return the weight of pieces relative to words that suits a stream.
 
     The weight is 10 (r - .05), at most .85, or at most .4 if most new words are pairs of Han or
-    kana characters. A new word occurs in one document only, and is such a pair or has more than two
-    letters. r is the share of new words among all running words, which estimates the probability
-    that the next word is new (Good and Turing). r decreases with the square root of the number of
-    documents, so the weight is large for short streams with inflected words, and 0 for long
-    streams.
+    kana characters. A word counts as new if it occurs in one document only, and either has more
+    than two letters or is a pair of Han or kana characters. The share r of new words among all
+    tokens is the Good-Turing estimate of the probability that the next token is a new word. It is
+    proportional to 1 / sqrt(number of documents), so the weight is large for short streams with
+    inflected words, and 0 for long streams.
 
     Equation `weight-of-pieces` of docs/method.md.
 

@@ -19,9 +19,9 @@ class Baselines(Section):
     )
     window: int | None = setting(
         None,
-        "number of earlier batches in which the baselines search nearest neighbours. 0: all, so "
-        "the cost of a batch grows with the stream. `null`: all earlier documents if there are "
-        "at most 50,000, otherwise the last 10,000",
+        "number of earlier batches that the baselines search for nearest neighbours. 0: all "
+        "batches, so the cost of a batch grows with the stream. `null`: all earlier documents if "
+        "there are at most 50,000, otherwise the last 10,000",
         values="timesteps, `null`",
         minimum=0,
     )
@@ -84,8 +84,8 @@ class BestFixed(Section):
     )
     tolerance: float = setting(
         0.0001,
-        "relative gap between the upper and the lower bound on the loss at which the fit of a "
-        "best fixed dictionary stops",
+        "tolerance of the fit of a best fixed dictionary: it stops if the relative gap between "
+        "the upper and the lower bound on its loss is at most this value",
         exclusiveMinimum=0,
     )
     iterations: int = setting(
@@ -108,7 +108,7 @@ class Regret(BestFixed):
     )
     runs: list[str] = setting(
         [],
-        "runs whose regret is measured; their algorithm is `dual_averaging`, "
+        "runs whose regret is measured. Their algorithm must be `dual_averaging`, "
         "`projected_gradient` or `online_admm`",
         values="names among `runs`",
         **NAME_ITEMS,

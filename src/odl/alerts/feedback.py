@@ -335,7 +335,8 @@ def renumber_events(entries, alerts, before):
     """Adapt lines of feedback.csv after alerts were computed again, which renumbers events.
 
     An old event becomes the new event that has most of its documents. A line is left out if no new
-    event has a document of the old event.
+    event has a document of the old event. If two lines of a user then name the same event, the
+    later line replaces the earlier one.
 
     Parameters
     ----------
@@ -359,20 +360,26 @@ def renumber_events(entries, alerts, before):
                 new_events[old_event_of[ident]][number] += 1
     lines, sentences = {}, []
     for entry in entries:
-        name, answer = entry.what, entry.verdict or entry.judged
+        answer = entry.verdict or entry.judged
         if str(entry.event) in before:
-            ((number, shared),) = new_events[str(entry.event)].most_common(1) or [(0, 0)]
-            name = f"event:{number}"
-            if not number:
+            successors = new_events[str(entry.event)].most_common(1)
+            if not successors:
                 gone = f"is no event any more, its line ({answer}) is gone"
                 sentences.append(f"{FEEDBACK_FILE}: {entry.what} {gone}")
                 continue
+            number, n_shared = successors[0]
+            name = f"event:{number}"
             if name != entry.what:
-                overlap = f"{shared} of its {len(before[str(entry.event)])} documents"
+                overlap = f"{n_shared} of its {len(before[str(entry.event)])} documents"
                 sentences.append(f"{FEEDBACK_FILE}: {entry.what} is {name} now, by {overlap}")
-                entry = entry._replace(period="")  # the period of the new event's birth is used
-        earlier = lines.get((name, entry.by), entry)
-        if (verdict := earlier.verdict or earlier.judged) != answer:
-            sentences.append(f"{FEEDBACK_FILE}: {name} was {verdict} and is {answer} now")
-        lines[name, entry.by] = entry._replace(what=name)
+                # Without a period, that of the new event's birth is used.
+                entry = entry._replace(what=name, period="")
+        key = entry.what, entry.by
+        if key in lines:
+            replaced = lines[key].verdict or lines[key].judged
+            if replaced != answer:
+                sentences.append(
+                    f"{FEEDBACK_FILE}: {entry.what} was {replaced} and is {answer} now"
+                )
+        lines[key] = entry
     return list(lines.values()), sentences

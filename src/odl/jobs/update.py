@@ -68,23 +68,25 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TI
     -------
     Learned
     """
-    begin = time.process_time()
+    job_begins = time.process_time()
     previous, learner = before.previous, run.learner
+    is_first = previous is None
     step = runs.open_timestep(source, run, previous, before.corpus_features, before.in_memory)
-    data, P, current = step.data, step.P, step.state
+    data, current = step.data, step.state
     past = _past(step, before.history, run)
-    start = time.process_time()
+    start_begins = time.process_time()
     counts = data.counts[:]
-    P = P.weigh(counts)
-    if previous is None:
+    P = step.P.weigh(counts)
+    if is_first:
         current = learner.start(P, run.atoms, novelty.generator(run.seed, "start"))
         current = learner.fit_terms(current, P.shape[1])
-    started = time.process_time()
+    score_begins = time.process_time()
     scores = novelty.score(learner, current, P)
     scores, meaning = runs.add_vector_scores(step, run, P, scores)
-    scored = time.process_time()
-    after = learner.learn(current, P, scores.codes, past) if previous else current
-    learned = time.process_time()
+    learn_begins = time.process_time()
+    # `start` has already learned the first batch.
+    after = current if is_first else learner.learn(current, P, scores.codes, past)
+    learn_ends = time.process_time()
     checkpoint = checkpoints.Checkpoint(
         t=data.t,
         chain=run.chain,
@@ -100,8 +102,12 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TI
     )
     checkpoint = replace(checkpoint, digest=checkpoints.write(state, checkpoint))
     write_scores(score_file, data, P, scores, current.dictionary, after.dictionary, run)
-    phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
-    phases["job"] = time.process_time() - begin
+    phases = {
+        "start": score_begins - start_begins,
+        "score": learn_begins - score_begins,
+        "learn": learn_ends - learn_begins,
+        "job": time.process_time() - job_begins,
+    }
     if timings:
         write_timings(timings, phases, P.shape[0])
     return Learned(step, counts, P, current, scores, checkpoint)

@@ -90,3 +90,10 @@ class TestExpand:
             subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
             == "False\n"
         )
+
+
+def test_a_learner_that_no_run_uses_is_refused():
+    config = {"sources": ["a.jsonl"], "learners": {"mine": {"algorithm": "adaptive"}}}
+    with pytest.raises(ConfigError, match=r"learners\.mine.*runs are levels.*write runs: \[mine\]"):
+        project.expand(config)
+    assert project.expand({**config, "runs": ["mine"]})["runs"] == ["mine"]

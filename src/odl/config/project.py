@@ -58,7 +58,7 @@ def expand(config):
     Raises
     ------
     ConfigError
-        If ``sources`` is missing or a key is unknown.
+        If ``sources`` is missing, a key is unknown, or no run uses a learner.
     """
     general = {key: value for key, value in config.items() if key not in (*STREAM_KEYS, *OWN_KEYS)}
     check_map(config.get(ADDRESS, "file:///"), ADDRESS_SCHEMA, ADDRESS)
@@ -78,6 +78,7 @@ def expand(config):
     runs = general.get("runs")
     if not isinstance(runs, list) or not runs:
         runs = [LEARNER]
+    _check_learners(general.get("learners"), runs)
     run, atoms, shown_atoms = runs[0], general.get("atoms"), None
     if atoms:
         atoms = atoms if isinstance(atoms, list) else [atoms]
@@ -106,6 +107,18 @@ def expand(config):
         # check_config refuses a size that does not follow from the memory of the learner.
         study_config["learners"][LEARNER] |= {"atoms": atoms}
     return merge({**general, "atoms": atoms}, study_config)
+
+
+def _check_learners(learners, runs):
+    """Raise ConfigError if odl.yaml configures a learner that no run uses."""
+    names = list(learners) if isinstance(learners, dict) else []
+    unused = [name for name in names if name not in runs]
+    if unused:
+        raise ConfigError(
+            f"{FILE} has learners.{unused[0]}, and the runs are {', '.join(map(str, runs))}",
+            "learners that a run uses",
+            f"write runs: [{unused[0]}] into {FILE}, or remove learners.{unused[0]}",
+        )
 
 
 def _stream_of(config, batches):

@@ -576,7 +576,7 @@ class TestCommands:
         for name in ("nonsense.jsonl", "posts/wire.jsonl"):
             done = odl("mute", root, f"source:{name}")
             assert done.returncode == 1 and "expected a source such as source:" in done.stderr
-        assert "; say source:wire.jsonl." in odl("mute", root, "wire.jsonl").stderr
+        assert "; name source:wire.jsonl." in odl("mute", root, "wire.jsonl").stderr
         assert odl("mute", root, "source:wire.jsonl").returncode == 0
         done = odl("mute", root, "9999")
         assert done.returncode == 1 and done.stderr.startswith(

@@ -205,7 +205,7 @@ def test_a_list_that_is_gone_is_missed_and_verify_reads_it(folder):
     (folder / project.FORGOTTEN).unlink()
     said = odl("run", folder)
     assert said.returncode == 1 and re.search(
-        r"forgotten.txt lacks \d of the documents", said.stderr
+        r"forgotten.txt lacks \d forgotten documents", said.stderr
     )
     (folder / project.FORGOTTEN).write_text(
         said.stderr.split("the lines ")[1].split(";")[0].replace(", ", "\n") + "\n"

@@ -307,7 +307,7 @@ def test_a_saved_stream_goes_on(rng, tmp_path):
     loaded = TextNovelty.load(tmp_path / "stream.h5")
     assert loaded.get_params() == stream.get_params()
     assert loaded.update(frames[2]).equals(stream.update(frames[2]))
-    with pytest.raises(OdlError, match=r"stream\.h5 is of another program"):
+    with pytest.raises(OdlError, match=r"stream\.h5 was written by another program"):
         stream.save(tmp_path / "stream.h5")
         NoveltyDetector.load(tmp_path / "stream.h5")
     NoveltyDetector().fit(np.eye(3)).save(tmp_path / "detector.h5")
@@ -583,7 +583,7 @@ def test_a_file_of_another_version_or_kind_is_refused(rng, tmp_path):
         checkpoints.write(path, replace(point, arrays=less))
         with pytest.raises(
             ParameterError,
-            match=r"stream\.h5 is of another .*; expected a file of TextNovelty\.save",
+            match=r"stream\.h5 was written by another .*; expected a file of TextNovelty\.save",
         ):
             TextNovelty.load(path)
     own = {name: value for name, value in point.chain["text"].items() if name != "gates"} | {

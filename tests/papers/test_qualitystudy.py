@@ -518,5 +518,5 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     assert (tmp_path / "o" / "memory.tsv").read_bytes() == (folders[0] / "memory.tsv").read_bytes()
     _, title, text = experiments.section(tmp_path / "o")
     assert title and text.count("<figure>") == 2 and text.count("<table>") == 4
-    with pytest.raises(DataError, match="shown names 'other'"):
+    with pytest.raises(DataError, match=r"the setting shown .* names 'other'"):
         experiments.run("quality_overview", tmp_path / "o", {"shown": ["other"]}, folders[:1])

@@ -119,7 +119,7 @@ def test_what_a_change_reruns(whole, tmp_path):
         ({"run": "ad", "budget": 2.5}, "alerts.budget is 2.5; expected an integer from 1"),
         (
             {"run": "ad", "window": 59, "warm_up": 60},
-            "alerts.window is 59 and warm_up 60, so that no period has alerts; expected a window",
+            "alerts.window is 59 and alerts.warm_up is 60, so no period can have alerts; expected a window",
         ),
         (
             {"run": "ad", "tail": 0.0033, "window": 300},

@@ -447,12 +447,15 @@ def withheld_phrases(periods):
     withheld: Counter = Counter()
     for period in periods:
         withheld.update(period.withheld)
-    return [
-        f"{plural(count, 'headline')} of {name} ({reason} in feedback.csv)"
-        if name
-        else f"{plural(count, 'document')} {UNREAD_PHRASES[reason]}"
-        for (name, reason), count in withheld.items()
-    ]
+    phrases = []
+    for (name, reason), count in withheld.items():
+        if not name:
+            phrases.append(f"{plural(count, 'document')} {UNREAD_PHRASES[reason]}")
+        elif name.startswith(("event:", "topic:", "source:")):
+            phrases.append(f"{plural(count, 'headline')} of {name} ({reason} in feedback.csv)")
+        else:
+            phrases.append(f"document {name} ({reason} in feedback.csv)")
+    return phrases
 
 
 def listed_rows(periods):

@@ -284,11 +284,10 @@ def test_no_memory_left_is_one_sentence(tmp_path, capsys, monkeypatch):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_log_on_the_full_disk_is_no_further_fault(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        log = open("/dev/full", "w", buffering=1)  # noqa: SIM115 - its end cannot be written either
+        log = open("/dev/full", "w", buffering=1)  # noqa: SIM115 - closed below
         patched.setattr(sys, "stderr", log)
         assert cli.main(["step", "batch", "a.h5", "b.h5", str(tmp_path / "c.h5"), "--t", "0"]) == 1
-    with pytest.raises(OSError):
-        log.close()
+    log.close()  # what could not be written was dropped
 
 
 def test_what_a_killed_job_left_is_removed_by_the_next(tmp_path):

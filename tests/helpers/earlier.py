@@ -35,7 +35,7 @@ LEFT_OUT = ("new.html", "new.atom", "new.json", ".lock", ".verified.json", "batc
 def unpack(folder):
     """Unpack the folder into another one; return its path."""
     with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder)  # made by this project; Python before 3.11.4 has no `filter`
     return os.path.join(folder, "stream")
 
 

@@ -7,7 +7,6 @@ quickly.
 
 import argparse
 import codecs
-import contextlib
 import gc
 import inspect
 import json
@@ -453,8 +452,11 @@ def _say(sentence):
     from odl.files.terminal import for_stream, styled
 
     command, colon, fault = sentence.partition(":")
-    with contextlib.suppress(OSError):
-        print(for_stream(styled(command + colon, "red") + fault, sys.stderr), file=sys.stderr)
+    text = for_stream(styled(command + colon, "red") + fault, sys.stderr)
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:  # drop the buffered output: a failed flush at exit would change the status
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 if __name__ == "__main__":

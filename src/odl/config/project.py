@@ -60,7 +60,9 @@ def expand(config):
     ConfigError
         If ``sources`` is missing, a key is unknown, or no run uses a learner.
     """
-    general = {key: value for key, value in config.items() if key not in (*STREAM_KEYS, *OWN_KEYS)}
+    own_keys = (*STREAM_KEYS, *OWN_KEYS)
+    # Copied, since `merge` adds defaults in place
+    general = copy.deepcopy({key: config[key] for key in config if key not in own_keys})
     check_map(config.get(ADDRESS, "file:///"), ADDRESS_SCHEMA, ADDRESS)
     if isinstance(general.get("study"), int):  # check now: a huge integer cannot be printed
         check_map(general["study"], {}, "study")

@@ -17,7 +17,7 @@ NAMED_OWN_WORDS = 3  # largest number of named words that no other document has
 # stored; the tolerance is for rounding.
 OWN_SHARE_KNOWN = 0.999
 LEAST_SHARE = 0.01  # smallest share of a score that a named word has
-# Smallest share of a score for which a single remaining word is named instead of "1 more word".
+# Smallest share of the score at which a single remaining word is named; below it, "1 more word".
 LEAST_LAST_SHARE = 0.05
 
 

@@ -22,7 +22,8 @@ HANGUL_SYLLABLE = re.compile("[\uac00-\ud7a3]")
 # Share of Hangul among the letters above which Korean words are divided into pairs of syllables.
 MIN_HANGUL_SHARE = 0.05
 MAX_DETECTED_CHARACTERS = 5000  # characters of a text from which its language is detected
-MIN_CLEANED_SHARES = {  # cleaner -> smallest share of changed documents for which it is used
+# Cleaner -> smallest share of documents that it changes at which `odl init` enables it.
+MIN_CLEANED_SHARES = {
     "headers": 0.05,
     "encoded": 0.001,
     "html": 0.05,

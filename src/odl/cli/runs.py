@@ -101,7 +101,7 @@ def _answer(connection, patience):
             return 0
         try:
             status = cli.call(lambda page=request == RUN: _run(patience, page), "odl run")
-        except Exception:
+        except Exception:  # a defect of odl: log it; the watch reports a failed run
             traceback.print_exc()
             return 1
         if status >= 128:  # a signal

@@ -14,7 +14,7 @@ from odl.prox.treeprox import is_infinity, layout
 
 STOPS = ("gap", "decrease")
 FISTA_BLOCK = 4096  # number of documents per block, whose codes are dense
-CHECK_INTERVAL = 5  # number of iterations between two checks of the stopping rule
+CHECK_INTERVAL = 5  # iterations between two checks of the stopping criterion
 
 
 class Codes(NamedTuple):

@@ -124,7 +124,8 @@ def value_of(item, key):
     """
     attribute = h5py.h5a.open(item, key.encode())
     dtype, shape = attribute.dtype, attribute.shape
-    # Objects are texts of variable length, or references, which have no string dtype.
+    # Data of dtype object are strings of variable length or references. References have no string
+    # dtype.
     is_text = dtype.kind == "O" and shape == () and h5py.check_string_dtype(dtype)
     # Enumerations have metadata, array types a subdtype; an empty attribute has no shape.
     is_plain = not dtype.metadata and not dtype.subdtype and shape is not None

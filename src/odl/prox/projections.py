@@ -149,7 +149,7 @@ def number(value, name, minimum=0.0, maximum=np.inf):
 
 
 def as_integer(value, name, minimum):
-    """Convert an integer to int; raise ParameterError if it is smaller than `minimum`."""
+    """Return an integer as int; raise ParameterError if it is smaller than `minimum`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
         raise ParameterError(
             f"{name} is {value!r:.60}", f"an integer of at least {minimum}", f"correct {name}"

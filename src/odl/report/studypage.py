@@ -39,7 +39,7 @@ UNDEFINED = (float("nan"),) * 3  # result of `paired_difference` if it is not de
 
 
 def main_table(tables_folder):
-    """Return the main table of a study as plain text, with a block for each corpus.
+    """Return the main table of a study as plain text, with one table for each corpus.
 
     A block has rows for learners, with a column for each k, baselines and published values.
 

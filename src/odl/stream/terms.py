@@ -239,7 +239,7 @@ def number_terms(words, vocabulary, ids=None):
 
 
 class Known:
-    """The terms of a stream before a batch; the method `columns` adds the new words of the batch.
+    """Terms of a stream before a batch; the method `columns` adds the new words of the batch.
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ class PieceCache:
         self.stop_words, self.numbers, self.usable = stop_words, numbers, False
 
     def __reduce__(self):
-        """Pickle or copy this instance without the cached pieces."""
+        """Return the state for pickling and copying, without the cached pieces."""
         arguments = self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers
         return PieceCache, arguments
 
